@@ -1,0 +1,105 @@
+//! The one error type that reaches a user: what went wrong, and the next step.
+//!
+//! A `Fault` knows its kind, never its exit code: the table from kind to code is in `exit`.
+
+use std::fmt;
+
+/// What sort of trouble it is, in the words of sysexits(3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line is wrong (`EX_USAGE`).
+    Usage,
+    /// An address, JSON, a template or the text encoding is wrong (`EX_DATAERR`).
+    Data,
+    /// An input file, an attachment or a mail id is missing (`EX_NOINPUT`).
+    NoInput,
+    /// A bug in `mailq` (`EX_SOFTWARE`).
+    Bug,
+    /// A file cannot be created (`EX_CANTCREAT`).
+    CannotCreate,
+    /// Reading or writing failed (`EX_IOERR`).
+    Io,
+    /// It may work later: database busy, disk full, smarthost out (`EX_TEMPFAIL`).
+    TryAgain,
+    /// The user may not do this (`EX_NOPERM`).
+    Permission,
+    /// The configuration is wrong (`EX_CONFIG`).
+    Config,
+}
+
+/// A failure as the user sees it: one line that names the thing and the value, and a hint.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    kind: Kind,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    /// A fault of `kind`, told in one line.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Fault {
+            kind,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same fault with the next step for the user.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What sort of trouble it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The next step, where one is known.
+    pub fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// `text` on one line, without control characters, at most `limit` bytes: fit for a log or a column.
+pub fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(limit));
+    let mut blank = false;
+    for c in text.chars() {
+        if c.is_control() || c.is_whitespace() || c == '\u{2028}' || c == '\u{2029}' {
+            blank = !line.is_empty();
+            continue;
+        }
+        if line.len() + usize::from(blank) + c.len_utf8() > limit {
+            line.push('…');
+            break;
+        }
+        if blank {
+            line.push(' ');
+            blank = false;
+        }
+        line.push(c);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_folds_controls_and_cuts_on_a_character() {
+        assert_eq!(one_line("  a\r\n\tb\u{1b}[31m ", 100), "a b [31m");
+        assert_eq!(one_line("ééé", 4), "éé…");
+        assert_eq!(one_line("", 4), "");
+    }
+}

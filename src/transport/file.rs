@@ -1,0 +1,1 @@
+//! Mails as files in a directory.

@@ -1,0 +1,1 @@
+//! Mails handed to a local `sendmail` program.
