@@ -75,14 +75,6 @@ pub fn break_ms(outages: u32, named: Option<Duration>, draw: f64) -> i64 {
     }
 }
 
-/// The longest break without the server's own wish: one that ends later was set by a clock that is wrong.
-pub fn longest_break_ms(named: Option<Duration>) -> i64 {
-    named.map_or_else(
-        || spread(LONGEST_BREAK, BREAK_JITTER, 1.0),
-        |wait| millis(wait) * 2,
-    )
-}
-
 /// `wait` in milliseconds, moved by at most the share `jitter` either way.
 fn spread(wait: Duration, jitter: f64, draw: f64) -> i64 {
     let factor = 1.0 + jitter.clamp(0.0, 1.0) * (2.0 * draw.clamp(0.0, 1.0) - 1.0);
@@ -118,7 +110,7 @@ mod tests {
         assert_eq!([minutes(1), minutes(2), minutes(3)], [0.5, 1.0, 2.0]);
         assert_eq!(minutes(6), 15.0);
         assert_eq!(minutes(u32::MAX), 15.0);
-        assert!(break_ms(u32::MAX, None, 1.0) <= longest_break_ms(None));
+        assert!(break_ms(u32::MAX, None, 1.0) <= 20 * 60_000);
     }
 
     #[test]

@@ -1,0 +1,118 @@
+//! PENDING becomes SENDING: a sender takes the mails that are due.
+
+use super::row;
+use crate::domain::message::{Mail, MailId};
+use rusqlite::{Connection, Transaction, named_params};
+use std::sync::Arc;
+
+/// The right to record what becomes of one claimed mail. Only a claim makes one, and recording takes it by value, so
+/// recording twice does not compile.
+#[derive(Debug)]
+pub struct Lease {
+    id: MailId,
+    holder: Arc<str>,
+}
+
+impl Lease {
+    pub(super) fn new(id: MailId, holder: Arc<str>) -> Lease {
+        Lease { id, holder }
+    }
+
+    /// The mail that is held.
+    pub fn id(&self) -> MailId {
+        self.id
+    }
+
+    /// What `locked_by` says while the lease is held.
+    pub fn holder(&self) -> &Arc<str> {
+        &self.holder
+    }
+}
+
+/// A claimed mail, or a row that cannot be read, and why.
+#[derive(Debug)]
+pub struct Claimed {
+    pub lease: Lease,
+    pub mail: Result<Mail, String>,
+}
+
+/// How many mails to claim from which queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arm {
+    pub queue: String,
+    pub limit: usize,
+}
+
+/// The next queue after `?1` that has a PENDING mail: one look into the index each, however many mails wait.
+const NEXT_QUEUE: &str =
+    "SELECT min(queue) FROM email_messages WHERE status = 'PENDING' AND queue > ?1";
+
+/// The moment when the first mail of a queue is due.
+const FIRST_DUE: &str =
+    "SELECT min(next_attempt_at) FROM email_messages WHERE status = 'PENDING' AND queue = ?1";
+
+const CLAIM: &str = "UPDATE email_messages SET status = 'SENDING', locked_at = :now, locked_by = :holder, dot_at = NULL \
+     WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' AND queue = :queue \
+     AND next_attempt_at <= :now ORDER BY next_attempt_at, id LIMIT :limit) RETURNING ";
+
+/// The queues with a mail that is due at `now`, in alphabetical order.
+pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
+    let (mut next, mut first_due) = (
+        conn.prepare_cached(NEXT_QUEUE)?,
+        conn.prepare_cached(FIRST_DUE)?,
+    );
+    let (mut due, mut after) = (Vec::new(), String::new());
+    loop {
+        let found: Option<String> = next.query_row([&after], |row| row.get(0))?;
+        let Some(queue) = found else { return Ok(due) };
+        let first: Option<i64> = first_due.query_row([&queue], |row| row.get(0))?;
+        if first.is_some_and(|first| first <= now) {
+            due.push(queue.clone());
+        }
+        after = queue;
+    }
+}
+
+/// Claims the mails of `arm` that are due at `now`, oldest first.
+pub(super) fn claim(
+    tx: &Transaction<'_>,
+    arm: &Arm,
+    holder: &Arc<str>,
+    now: i64,
+) -> Result<Vec<Claimed>, rusqlite::Error> {
+    let limit = i64::try_from(arm.limit).unwrap_or(i64::MAX);
+    let mut statement = tx.prepare_cached(&claim_sql())?;
+    let rows = statement.query_map(
+        named_params! { ":now": now, ":holder": holder, ":queue": arm.queue, ":limit": limit },
+        row::mail,
+    )?;
+    let mut claimed = Vec::new();
+    for found in rows {
+        let (id, mail) = found?;
+        claimed.push(Claimed {
+            lease: Lease::new(id, Arc::clone(holder)),
+            mail,
+        });
+    }
+    // RETURNING promises no order.
+    claimed.sort_by_key(|one| {
+        (
+            one.mail.as_ref().map_or(0, |mail| mail.next_attempt_at),
+            one.lease.id,
+        )
+    });
+    Ok(claimed)
+}
+
+fn claim_sql() -> String {
+    format!("{CLAIM}{}", row::MAIL_COLUMNS)
+}
+
+#[cfg(test)]
+pub(super) fn hot_statements() -> Vec<(&'static str, String)> {
+    vec![
+        ("next queue", NEXT_QUEUE.to_owned()),
+        ("first due", FIRST_DUE.to_owned()),
+        ("claim", claim_sql()),
+    ]
+}

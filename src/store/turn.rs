@@ -1,0 +1,104 @@
+//! Group commit: one transaction records every outcome that is waiting, keeps the leases fresh, and claims what is
+//! needed next. One fsync serves them all.
+
+use super::claim::{self, Arm, Claimed};
+use super::record::{self, Recorded, Settled};
+use super::{Store, error};
+use crate::domain::fault::Fault;
+use crate::domain::message::MailId;
+use rusqlite::{Transaction, named_params};
+use std::sync::Arc;
+
+/// What one transaction is to do.
+pub struct Turn<'a> {
+    pub settled: Vec<Settled>,
+    /// Leases to keep: mails still in hand.
+    pub renew: &'a [(MailId, Arc<str>)],
+    /// Mails whose final dot is about to be sent, where a crash must be told from a refusal.
+    pub mark: &'a [(MailId, Arc<str>)],
+    /// What `locked_by` says of newly claimed mails.
+    pub holder: &'a Arc<str>,
+    pub now: i64,
+}
+
+/// What the transaction did.
+#[derive(Debug)]
+pub struct Turned {
+    /// In the order of `settled`.
+    pub recorded: Vec<(Settled, Recorded)>,
+    pub claimed: Vec<Claimed>,
+}
+
+const RENEW: &str = "UPDATE email_messages SET locked_at = :now \
+     WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
+
+const MARK: &str = "UPDATE email_messages SET dot_at = :now \
+     WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
+
+impl Store {
+    /// Does `turn` in one transaction. `choose` is shown the queues with mails that are due and says how many of each
+    /// to claim.
+    ///
+    /// # Errors
+    /// Nothing was done, and the outcomes come back to be recorded later. The flag tells whether trying again may help.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the outcomes that could not be recorded must not be dropped"
+    )]
+    pub fn turn(
+        &mut self,
+        turn: Turn<'_>,
+        choose: &mut dyn FnMut(&[String]) -> Vec<Arm>,
+    ) -> Result<Turned, (Fault, bool, Vec<Settled>)> {
+        let Turn {
+            settled,
+            renew,
+            mark,
+            holder,
+            now,
+        } = turn;
+        let result = self.try_write(|tx| {
+            let mut results = Vec::with_capacity(settled.len());
+            for one in &settled {
+                results.push(record::record(tx, one, now)?);
+            }
+            touch(tx, RENEW, renew, now)?;
+            touch(tx, MARK, mark, now)?;
+            let mut claimed = Vec::new();
+            for arm in choose(&claim::due_queues(tx, now)?) {
+                if arm.limit > 0 {
+                    claimed.extend(claim::claim(tx, &arm, holder, now)?);
+                }
+            }
+            Ok((results, claimed))
+        });
+        match result {
+            Ok((results, claimed)) => Ok(Turned {
+                recorded: settled.into_iter().zip(results).collect(),
+                claimed,
+            }),
+            Err(e) => Err((error::fault(&self.path, &e), error::is_passing(&e), settled)),
+        }
+    }
+
+    /// The queues with a mail that is due at `now`. Reads only.
+    pub fn due_queues(&self, now: i64) -> Result<Vec<String>, Fault> {
+        self.read(|conn| claim::due_queues(conn, now))
+    }
+}
+
+fn touch(
+    tx: &Transaction<'_>,
+    sql: &str,
+    leases: &[(MailId, Arc<str>)],
+    now: i64,
+) -> Result<(), rusqlite::Error> {
+    if leases.is_empty() {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached(sql)?;
+    for (id, holder) in leases {
+        statement.execute(named_params! { ":now": now, ":id": id.0, ":holder": holder })?;
+    }
+    Ok(())
+}
