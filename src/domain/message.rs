@@ -7,6 +7,7 @@ use super::state::Status;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 /// The number of a mail, as `enqueue` prints it. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +59,15 @@ pub struct Attachment {
     /// For an inline image: what `cid:` in the HTML names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cid: Option<String>,
+}
+
+/// An attachment that was found where its reference points, ready to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enclosure {
+    pub attachment: Attachment,
+    pub path: PathBuf,
+    /// The size in bytes; the mail is not sent if the file has another when it is read.
+    pub size: u64,
 }
 
 /// The scheme of a `storage_ref` that names a spooled file.
@@ -128,7 +138,7 @@ pub struct Envelope {
     pub recipients: Vec<Address>,
 }
 
-/// The bytes of a message with CRLF line ends, not dot-stuffed. Large attachments are read while they are written.
+/// The bytes of a message with CRLF line ends, the last line's too, not dot-stuffed. Large attachments are read while they are written.
 pub trait Content: Send {
     /// The number of bytes that `write_to` writes.
     fn size(&self) -> u64;

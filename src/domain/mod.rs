@@ -4,6 +4,7 @@
 
 pub mod address;
 pub mod fault;
+pub mod header;
 pub mod message;
 pub mod outcome;
 pub mod retry;
