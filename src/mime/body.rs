@@ -187,7 +187,17 @@ mod tests {
         assert_eq!(of(""), Coding::SevenBit);
         assert_eq!(of(&"x".repeat(998)), Coding::SevenBit);
         assert_eq!(of(&"x".repeat(999)), Coding::Quoted);
-        for text in ["a \nb", "a\t\nb", "From me", "x\nFrom me", "a\0b", "a\u{1b}[31m", "a\u{7f}", "été", "--=_m"] {
+        for text in [
+            "a \nb",
+            "a\t\nb",
+            "From me",
+            "x\nFrom me",
+            "a\0b",
+            "a\u{1b}[31m",
+            "a\u{7f}",
+            "été",
+            "--=_m",
+        ] {
             assert_ne!(of(text), Coding::SevenBit, "{text:?}");
         }
         assert_eq!(of("not From me"), Coding::SevenBit);
@@ -202,7 +212,10 @@ mod tests {
         assert_eq!(quoted("a\0b"), "a=00b\r\n");
         assert_eq!(quoted("="), "=3D\r\n");
         assert_eq!(quoted(&"x".repeat(76)), format!("{}\r\n", "x".repeat(76)));
-        assert_eq!(quoted(&"x".repeat(77)), format!("{}=\r\nxx\r\n", "x".repeat(75)));
+        assert_eq!(
+            quoted(&"x".repeat(77)),
+            format!("{}=\r\nxx\r\n", "x".repeat(75))
+        );
         assert_eq!(
             quoted(&format!("{}=y", "x".repeat(75))),
             format!("{}=\r\n=3Dy\r\n", "x".repeat(75))

@@ -68,7 +68,11 @@ pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 /// The bytes of `file` if they are there as they should be, else nothing: `write_to` then tells what is wrong.
 pub(super) fn load(file: &Enclosure) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(file.size).ok()?);
-    open(file).ok()?.take(file.size + 1).read_to_end(&mut bytes).ok()?;
+    open(file)
+        .ok()?
+        .take(file.size + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
     (bytes.len() as u64 == file.size).then_some(bytes)
 }
 

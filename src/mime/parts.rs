@@ -140,7 +140,11 @@ impl Wire {
             Some(given) => media_type(given)?,
             None => vec![guessed(&filename)],
         };
-        let is_utf8 = || loaded.as_deref().is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
+        let is_utf8 = || {
+            loaded
+                .as_deref()
+                .is_some_and(|bytes| std::str::from_utf8(bytes).is_ok())
+        };
         if media.len() == 1 && media[0].starts_with("text/") && is_utf8() {
             media.push("charset=utf-8".to_owned());
         }
