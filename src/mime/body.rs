@@ -20,14 +20,18 @@ impl Wire {
         self.out.extend_from_slice(subtype.as_bytes());
         self.out
             .extend_from_slice(b"; charset=utf-8\r\nContent-Transfer-Encoding: ");
-        let (word, write): (&str, fn(&mut Vec<u8>, &[u8])) = match coding {
-            Coding::SevenBit => ("7bit", |out, lines| out.extend_from_slice(lines)),
-            Coding::Quoted => ("quoted-printable", push_quoted),
-            Coding::Base64 => ("base64", push_base64),
+        let word: &[u8] = match coding {
+            Coding::SevenBit => b"7bit",
+            Coding::Quoted => b"quoted-printable",
+            Coding::Base64 => b"base64",
         };
-        self.out.extend_from_slice(word.as_bytes());
+        self.out.extend_from_slice(word);
         self.out.extend_from_slice(b"\r\n\r\n");
-        write(&mut self.out, &lines);
+        match coding {
+            Coding::SevenBit => self.out.extend_from_slice(&lines),
+            Coding::Quoted => push_quoted(&mut self.out, &lines),
+            Coding::Base64 => push_base64(&mut self.out, &lines),
+        }
     }
 }
 
@@ -55,10 +59,9 @@ impl Coding {
                     is_safe = false;
                 }
             }
-            // A mailbox file puts a > before such a line; and the second is how our boundaries look.
-            is_safe &= !(byte == b'F' && line == 1 && lines[at..].starts_with(b"From "))
-                && !(byte == b'_' && before == b'=')
-                && line <= LONGEST_LINE;
+            let is_mailbox_mark = byte == b'F' && line == 1 && lines[at..].starts_with(b"From ");
+            let is_boundary_like = byte == b'_' && before == b'=';
+            is_safe &= !is_mailbox_mark && !is_boundary_like && line <= LONGEST_LINE;
             coded += usize::from(byte == b'=');
             before = byte;
         }

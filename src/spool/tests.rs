@@ -137,7 +137,7 @@ fn what_is_no_regular_file_is_refused_at_once() {
 fn a_file_that_may_not_be_read_or_is_too_large_is_refused() {
     let room = room();
     let path = room.file("secret", b"x");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads it all the same.
     if File::open(&path).is_err() {
         assert_eq!(room.refused(&path), Kind::Permission);

@@ -47,9 +47,9 @@ pub(super) fn literal(inside: &str) -> Result<String, String> {
     }
     match inside.parse::<Ipv4Addr>() {
         Ok(address) => Ok(format!("[{address}]")),
-        Err(_) => Err(format!(
-            "[{inside}] is no address literal such as [192.0.2.1] or [IPv6:2001:db8::1]"
-        )),
+        Err(_) => {
+            Err("it is no address literal such as [192.0.2.1] or [IPv6:2001:db8::1]".to_owned())
+        }
     }
 }
 

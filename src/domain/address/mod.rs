@@ -5,6 +5,7 @@
 
 mod host;
 mod list;
+mod token;
 
 use super::fault::Fault;
 use std::fmt;

@@ -240,6 +240,8 @@ fn the_canonical_form_is_short_and_plain() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn the_canonical_form_reads_back(names in prop::collection::vec("\\PC{0,20}", 0..4), local in "[ -~éß]{1,20}") {
         let list: Vec<Mailbox> = names.iter().filter_map(|name| {
