@@ -1,0 +1,168 @@
+//! The templates room: a template and the parameters of one mail become a letter.
+//!
+//! A template is a folder `NAME` with `subject.hbs`, `text.hbs`, `html.hbs` (one of the two may be absent) and maybe
+//! `headers.hbs`, whose lines are `Name: value`. `NAME/LOCALE/` holds the files that differ in a language, file by file:
+//! `pt-BR` looks in `pt-BR`, `pt`, then `NAME` itself. Partials are `_partials/NAME.hbs` and are used as `{{> NAME}}`.
+//!
+//! **Strict.** A missing parameter is an error wherever it is named, in `{{#if x}}` and in arguments too. What may be
+//! missing is said so: `{{default x "…"}}` (also for null and an empty text), `{{optional x}}`, `{{#if (optional x)}}`.
+//! Null is not missing; it prints nothing. Numbers print as they were written, lists joined by `, `; an object has no text.
+//! A dotted name is a path: `{{user.name}}` wants an object `user`. The flat key `user.name` is written `{{[user.name]}}`.
+//!
+//! **Escaping.** In `html.hbs` a value has `& < > " '` escaped, unless it is written `{{{x}}}`. In text nothing is. In the
+//! subject and the headers a line end becomes a space.
+//!
+//! **Helpers.** The blocks `if`, `unless`, `each`, `with`; `eq ne gt gte lt lte and or not len lookup`; and
+//! `date VALUE "%d.%m.%Y" tz="Europe/Berlin"`, `money VALUE currency="EUR" locale="de"`, `plural n "item" "items"`,
+//! `urlencode VALUE`, `truncate VALUE n`. A bare `{{date}}` is always the parameter `date`. Braces: `\{{` prints `{{`.
+//!
+//! Invariant: parameters are data, never a template, a partial or a helper's name; and nothing that a template or a
+//! parameter holds overflows the stack, fills the memory or runs without end.
+
+mod built_in;
+mod compile;
+mod embedded;
+mod facts;
+mod format;
+mod letter;
+mod plain;
+mod scan;
+mod source;
+mod strict;
+mod syntax;
+mod trouble;
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::fault::Fault;
+use crate::domain::message::{BUILT_IN_TEMPLATE, Letter};
+use compile::Compiled;
+use serde_json::Value;
+use source::Library;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use trouble::{Trouble, nearest};
+
+type Known = Arc<Result<Compiled, Trouble>>;
+
+/// All templates of a run. Each is read and parsed once, when it is first asked for; senders share it.
+pub struct Templates {
+    library: Library,
+    known: RwLock<HashMap<String, Known>>,
+}
+
+impl Templates {
+    /// Templates from `dir`, and behind them the ones that are compiled in. Reads nothing yet.
+    pub fn new(dir: Option<PathBuf>) -> Templates {
+        Templates {
+            library: Library::new(dir),
+            known: RwLock::default(),
+        }
+    }
+
+    /// Checks for `enqueue` that a mail can be rendered, as far as that is certain without rendering it, and gives warnings.
+    ///
+    /// An error of kind `Data` says that the template is not there or not sound, or that a parameter is missing.
+    pub fn check(
+        &self,
+        name: &str,
+        locale: Option<&str>,
+        parameters: &Value,
+    ) -> Result<Vec<String>, Fault> {
+        let object = parameters
+            .as_object()
+            .ok_or_else(|| Trouble::new("the parameters are no JSON object").fault())?;
+        if self.is_built_in(name) {
+            built_in::write(parameters).map_err(|trouble| trouble.fault())?;
+            let unused = built_in::unused(parameters);
+            return Ok(unused
+                .iter()
+                .map(|key| unused_warning(key, name, None))
+                .collect());
+        }
+        let known = self.compiled(name, locale);
+        let template = known.as_ref().as_ref().map_err(Trouble::fault)?;
+        if let Some(first) = template.facts.missing(parameters).first() {
+            let trouble = letter::missing(&first.place, &first.written, parameters);
+            return Err(trouble.fault());
+        }
+        let mut warnings = Vec::new();
+        if template.foreign {
+            warnings.push(format!(
+                "the template `{name}` has nothing for the locale `{}`; its own files serve",
+                locale.unwrap_or_default()
+            ));
+        }
+        if !template.facts.whole {
+            let mentioned = &template.facts.mentioned;
+            for key in object.keys().filter(|key| !mentioned.contains(*key)) {
+                let like = nearest(key, mentioned.iter().map(String::as_str));
+                warnings.push(unused_warning(key, name, like));
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Renders one mail. `parameters` is the JSON object of its row; the error is one line for `error_message`.
+    pub fn render(
+        &self,
+        name: &str,
+        locale: Option<&str>,
+        parameters: &str,
+    ) -> Result<Letter, String> {
+        self.letter(name, locale, parameters)
+            .map_err(|trouble| trouble.line())
+    }
+
+    /// The names of all templates, sorted; the built-in one included.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = self.library.names();
+        if let Err(at) = names.binary_search_by(|name| name.as_str().cmp(BUILT_IN_TEMPLATE)) {
+            names.insert(at, BUILT_IN_TEMPLATE.to_owned());
+        }
+        names
+    }
+
+    fn letter(
+        &self,
+        name: &str,
+        locale: Option<&str>,
+        parameters: &str,
+    ) -> Result<Letter, Trouble> {
+        let parameters = letter::parameters(parameters)?;
+        if self.is_built_in(name) {
+            return built_in::write(&parameters);
+        }
+        match self.compiled(name, locale).as_ref() {
+            Ok(template) => letter::write(template, parameters),
+            Err(trouble) => Err(trouble.clone()),
+        }
+    }
+
+    /// A folder's own `message` wraps what is typed in the company's layout.
+    fn is_built_in(&self, name: &str) -> bool {
+        name == BUILT_IN_TEMPLATE && !self.library.has_own(name)
+    }
+
+    fn compiled(&self, name: &str, locale: Option<&str>) -> Known {
+        let key = format!("{name}\n{}", locale.unwrap_or_default());
+        // A sender that panicked left the map whole: an entry is complete or not there.
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&key) {
+            return Arc::clone(found);
+        }
+        drop(known);
+        let made = Arc::new(compile::compile(&self.library, name, locale));
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert(made))
+    }
+}
+
+fn unused_warning(key: &str, template: &str, like: Option<&str>) -> String {
+    let hint = like
+        .map(|like| format!("; did you mean `{like}`?"))
+        .unwrap_or_default();
+    format!("the template `{template}` does not use the parameter `{key}`{hint}")
+}
