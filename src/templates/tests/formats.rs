@@ -12,7 +12,7 @@ fn dates_take_a_pattern_and_a_zone() {
     assert_eq!(rendered("{{date at}}", at), "2026-11-29");
     assert_eq!(
         rendered("{{date ms \"%F %T\"}}|{{date text \"%F %T\"}}", at),
-        "2026-11-29 21:30:00|2026-11-29 21:30:00"
+        "2026-11-29 23:30:00|2026-11-29 23:30:00"
     );
     assert_eq!(
         rendered("{{date day \"%A %-d %B\" tz=\"America/New_York\"}}", at),

@@ -4,6 +4,7 @@ mod escaping;
 mod formats;
 mod places;
 mod poison;
+mod shipped;
 mod strictness;
 
 use super::Templates;
