@@ -1,3 +1,4 @@
+mod delivery;
 mod domain;
 mod host;
 mod mime;

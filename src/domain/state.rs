@@ -201,7 +201,7 @@ pub enum Move {
     Failed(Failure),
 }
 
-/// What is written when an outcome is recorded. Made by [`decide`], [`give_back`] and [`expire`] only.
+/// What is written when an outcome is recorded. Made by the functions below only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     to: Move,
@@ -260,17 +260,24 @@ pub fn give_back(mail: &Mail, policy: &Policy, error: Option<&str>, later: Optio
 }
 
 /// A claimed mail whose time is over.
-pub fn expire(mail: &Mail, last_error: Option<&str>) -> Change {
-    let words = match last_error {
-        Some(error) => format!("expired before it could be sent; last error: {error}"),
-        None => "expired before it could be sent".to_owned(),
-    };
+pub fn expire(mail: &Mail) -> Change {
     Change {
         to: Move::Failed(Failure::Expired),
         attempts: mail.attempt_count,
-        error: Some(words),
+        error: Some("expired before it could be sent".to_owned()),
         delivered: mail.delivered.clone(),
         refused: mail.refused.clone(),
+    }
+}
+
+/// A claimed row that cannot be read, and why.
+pub fn unreadable(words: &str) -> Change {
+    Change {
+        to: Move::Failed(Failure::Invalid),
+        attempts: 0,
+        error: Some(words.to_owned()),
+        delivered: Vec::new(),
+        refused: BTreeMap::new(),
     }
 }
 
@@ -592,9 +599,6 @@ mod tests {
             panic!()
         };
         assert_eq!(at, deadline(&mail(), &Policy::default()));
-        assert_eq!(
-            expire(&mail(), Some("450 x")).to(),
-            Move::Failed(Failure::Expired)
-        );
+        assert_eq!(expire(&mail()).to(), Move::Failed(Failure::Expired));
     }
 }

@@ -34,8 +34,8 @@ const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = :
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
 const AGAIN: &str = "UPDATE email_messages SET status = 'PENDING', attempt_count = :attempts, \
-     error_message = :error, delivered = :delivered, refused = :refused, locked_at = NULL, locked_by = NULL, \
-     dot_at = NULL, next_attempt_at = :at, expires_at = :expires_at, send_ms = :send_ms \
+     error_message = coalesce(:error, error_message), delivered = :delivered, refused = :refused, locked_at = NULL, \
+     locked_by = NULL, dot_at = NULL, next_attempt_at = :at, expires_at = :expires_at, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
 const FAILED: &str = "UPDATE email_messages SET status = 'FAILED', attempt_count = :attempts, failure = :failure, \

@@ -1,0 +1,65 @@
+//! A row becomes a message: render, fetch the attachments, build.
+
+use crate::domain::message::{Attachment, Mail, Outgoing};
+use crate::domain::outcome::Defect;
+use crate::mime::{self, Defaults};
+use crate::spool::Spool;
+use crate::templates::Templates;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What every sender thread needs to build messages, shared by all: each template is compiled once a run.
+pub struct Workshop {
+    pub templates: Templates,
+    pub spool: Spool,
+    pub defaults: Defaults,
+    /// The largest message in bytes that is sent.
+    pub max_message_size: u64,
+}
+
+impl Workshop {
+    /// The message of `mail` as of `now_ms`, or why there can be none.
+    pub fn prepare(&self, mail: &Mail, now_ms: i64) -> Result<Outgoing, (Defect, String)> {
+        // A panic is a bug, but one mail's bug must not cost the others theirs.
+        catch_unwind(AssertUnwindSafe(|| self.build(mail, now_ms))).unwrap_or_else(|_| {
+            Err((
+                Defect::Invalid,
+                "mailq has a bug that this mail meets".to_owned(),
+            ))
+        })
+    }
+
+    fn build(&self, mail: &Mail, now_ms: i64) -> Result<Outgoing, (Defect, String)> {
+        let letter = self
+            .templates
+            .render(&mail.template, mail.locale.as_deref(), &mail.parameters)
+            .map_err(|words| (Defect::Render, words))?;
+        let mut enclosures = Vec::new();
+        if mail.attachments != "[]" {
+            let attachments: Vec<Attachment> =
+                serde_json::from_str(&mail.attachments).map_err(|e| {
+                    (
+                        Defect::Attachment,
+                        format!("attachments cannot be read: {e}"),
+                    )
+                })?;
+            for attachment in &attachments {
+                let enclosure = self
+                    .spool
+                    .open(attachment)
+                    .map_err(|words| (Defect::Attachment, words))?;
+                enclosures.push(enclosure);
+            }
+        }
+        let outgoing = mime::build(mail, &letter, enclosures, &self.defaults, now_ms)
+            .map_err(|words| (Defect::Invalid, words))?;
+        let size = outgoing.content.size();
+        if size > self.max_message_size {
+            let limit = self.max_message_size;
+            return Err((
+                Defect::Invalid,
+                format!("message of {size} bytes is over max_message_size, {limit}"),
+            ));
+        }
+        Ok(outgoing)
+    }
+}
