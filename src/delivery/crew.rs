@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, Job};
 use super::sender::{Report, Sender};
-use super::{Plan, Workshop};
+use super::{Lane, Plan, Workshop};
 use crate::domain::retry::OnUnknown;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender as Channel;
@@ -16,8 +16,8 @@ pub struct Post<'a> {
     pub desk: &'a Desk,
     /// Claims go on: no outage so far.
     pub open: bool,
-    /// A breaker row is there that a success deletes.
-    pub has_breaker: bool,
+    /// A breaker row may be there that a success deletes.
+    pub may_have_breaker: bool,
     /// Mails claimed and not settled yet.
     pub outstanding: usize,
     /// Senders at work.
@@ -26,7 +26,13 @@ pub struct Post<'a> {
     pub ceiling: usize,
 }
 
-impl Post<'_> {
+impl<'a> Post<'a> {
+    /// The post of `lane`; `open`: its road is not left alone.
+    pub fn new(lane: &Lane, desk: &'a Desk, open: bool) -> Post<'a> {
+        let ceiling = lane.concurrency.max(1);
+        Post { desk, open, may_have_breaker: true, outstanding: 0, senders: 0, ceiling }
+    }
+
     /// How many mails to have claimed: one to send, one to follow, and as many again on the desk, for each sender. Until
     /// the road is known to work one sender tries it, and an outage should not have to give many back.
     pub fn wanted(&self) -> usize {

@@ -7,6 +7,7 @@
 
 mod crew;
 mod desk;
+mod ledger;
 mod prepare;
 mod sender;
 mod writer;

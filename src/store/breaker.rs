@@ -76,6 +76,9 @@ impl Store {
 
     /// Closes the breaker of `scope`: the road works again.
     pub fn close_breaker(&mut self, scope: &str) -> Result<(), Fault> {
+        if find(&self.conn, scope).map_err(|e| error::fault(&self.path, &e))?.is_none() {
+            return Ok(());
+        }
         self.write(|tx| {
             tx.prepare_cached("DELETE FROM mailq_breaker WHERE scope = ?1")?
                 .execute([scope])?;

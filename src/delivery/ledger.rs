@@ -1,0 +1,261 @@
+//! What is in hand and what is not on disk yet: the writer's book, and the one transaction that settles it.
+//!
+//! An outcome stays in the book until it is recorded, or, as the last resort, written to the journal beside the
+//! database. While the database is out nothing more is claimed.
+
+use super::sender::Clerk;
+use super::{Journal, Plan, Summary};
+use crate::domain::fault::Fault;
+use crate::domain::message::MailId;
+use crate::domain::state::{Change, Move};
+use crate::host;
+use crate::store::{Arm, COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long to try to record what a server accepted before it goes to the journal.
+const PERSISTENCE: Duration = Duration::from_secs(120);
+
+/// How long to wait between two tries to write a database that is out.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+/// An outcome that is not on disk yet.
+pub struct Waiting {
+    pub settled: Settled,
+    pub lane: usize,
+    /// The attempts before, which tell a deferral from a mail that goes back as it was.
+    pub attempts: u32,
+    /// Who waits for the record.
+    pub clerk: Option<Arc<Clerk>>,
+}
+
+/// What one turn did.
+#[derive(Default)]
+pub struct Done {
+    pub claimed: Vec<Claimed>,
+    /// The lane of each mail that is settled now.
+    pub settled_in: Vec<usize>,
+    /// The database is out, and it is worth trying again.
+    pub is_waiting: bool,
+}
+
+pub struct Ledger<'a> {
+    pub store: &'a mut Store,
+    pub plan: &'a Plan,
+    pub journal: &'a dyn Journal,
+    pub summary: &'a mut Summary,
+    waiting: Vec<Waiting>,
+    marks: Vec<(Arc<Clerk>, MailId, Arc<str>)>,
+    /// The leases of mails that are not settled.
+    held: HashMap<MailId, Arc<str>>,
+    claimed: u64,
+    renewed: Instant,
+    /// Since when the database cannot be written.
+    out_since: Option<Instant>,
+    turns: u64,
+}
+
+impl<'a> Ledger<'a> {
+    pub fn new(
+        store: &'a mut Store,
+        plan: &'a Plan,
+        journal: &'a dyn Journal,
+        summary: &'a mut Summary,
+    ) -> Ledger<'a> {
+        Ledger {
+            store,
+            plan,
+            journal,
+            summary,
+            waiting: Vec::new(),
+            marks: Vec::new(),
+            held: HashMap::new(),
+            claimed: 0,
+            renewed: Instant::now(),
+            out_since: None,
+            turns: 0,
+        }
+    }
+
+    /// Books an outcome.
+    pub fn settle(&mut self, lease: Lease, change: Change, waiting: (usize, u32), send_ms: Option<i64>, clerk: Option<Arc<Clerk>>) {
+        let (lane, attempts) = waiting;
+        self.waiting.push(Waiting { settled: Settled { lease, change, send_ms }, lane, attempts, clerk });
+    }
+
+    /// Books the mark of a mail whose final dot is about to leave.
+    pub fn mark(&mut self, clerk: Arc<Clerk>, id: MailId, holder: Arc<str>) {
+        self.marks.push((clerk, id, holder));
+    }
+
+    /// Whether something is booked that could be written now.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.marks.is_empty()
+    }
+
+    /// Whether no mail is in hand and nothing waits.
+    pub fn is_clear(&self) -> bool {
+        self.held.is_empty() && !self.has_waiting()
+    }
+
+    /// One transaction, if there is something to do: `wants` says how many mails each lane could use.
+    pub fn turn(&mut self, wants: &[usize]) -> Result<Done, Fault> {
+        let renew = self.due_leases();
+        let budget = self.budget();
+        let is_hungry = budget > 0 && wants.iter().any(|wanted| *wanted > 0);
+        if !self.has_waiting() && renew.is_empty() && !is_hungry {
+            return Ok(Done::default());
+        }
+        let (settled, rest): (Vec<_>, Vec<_>) = mem::take(&mut self.waiting)
+            .into_iter()
+            .map(|one| (one.settled, (one.lane, one.attempts, one.clerk)))
+            .unzip();
+        let mark: Vec<_> =
+            self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
+        self.turns += 1;
+        let holder: Arc<str> = format!("{}-{}", self.plan.worker, self.turns).into();
+        let turn = Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
+        let plan = self.plan;
+        match self.store.turn(turn, &mut |due| arms(plan, due, wants, budget)) {
+            Ok(turned) => {
+                self.out_since = None;
+                let mut done = Done { claimed: turned.claimed, ..Done::default() };
+                for ((settled, recorded), (lane, attempts, clerk)) in turned.recorded.into_iter().zip(rest) {
+                    self.account(&settled, &recorded, attempts);
+                    done.settled_in.push(lane);
+                    clerk.iter().for_each(|clerk| clerk.acknowledge());
+                }
+                mem::take(&mut self.marks).iter().for_each(|(clerk, _, _)| clerk.acknowledge());
+                self.claimed += done.claimed.len() as u64;
+                for Claimed { lease, .. } in &done.claimed {
+                    self.held.insert(lease.id(), Arc::clone(lease.holder()));
+                }
+                thread::sleep(COURTESY);
+                Ok(done)
+            }
+            Err((fault, is_passing, settled)) => {
+                let back = settled.into_iter().zip(rest);
+                self.waiting.extend(back.map(|(settled, (lane, attempts, clerk))| Waiting {
+                    settled,
+                    lane,
+                    attempts,
+                    clerk,
+                }));
+                self.endure(fault, is_passing)
+            }
+        }
+    }
+
+    /// How many mails may be claimed now.
+    fn budget(&self) -> usize {
+        let left = self.plan.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.claimed));
+        let left = usize::try_from(left).unwrap_or(usize::MAX).min(self.plan.batch_size);
+        if self.out_since.is_some() { 0 } else { left }
+    }
+
+    /// The database is out: go on trying while something could be lost, then give up with `fault`.
+    fn endure(&mut self, fault: Fault, is_passing: bool) -> Result<Done, Fault> {
+        if self.out_since.is_none() {
+            self.journal.warn(&format!("cannot record for now, and claim nothing more: {fault}"));
+        }
+        let since = *self.out_since.get_or_insert_with(Instant::now);
+        if !is_passing || self.is_clear() || since.elapsed() >= PERSISTENCE {
+            return Err(fault);
+        }
+        thread::sleep(RETRY_PAUSE);
+        Ok(Done { is_waiting: true, ..Done::default() })
+    }
+
+    /// The leases to renew, when it is time: a quarter of the lease after the last time.
+    fn due_leases(&mut self) -> Vec<(MailId, Arc<str>)> {
+        if self.held.is_empty() || self.renewed.elapsed() < self.plan.lease / 4 {
+            return Vec::new();
+        }
+        self.renewed = Instant::now();
+        self.held.iter().map(|(id, holder)| (*id, Arc::clone(holder))).collect()
+    }
+
+    /// Counts an outcome that is on disk, and tells of it.
+    fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) {
+        let Settled { lease, change, send_ms } = settled;
+        let id = lease.id();
+        self.held.remove(&id);
+        let error = change.error().unwrap_or_default();
+        match recorded {
+            Recorded::Done => {}
+            Recorded::Reconciled => self
+                .journal
+                .warn(&format!("mail {id}: its lease was lost, but the server has accepted it")),
+            Recorded::LeaseLost { state } if change.to() == Move::Sent => {
+                return self.journal.warn(&format!(
+                    "mail {id}: accepted by the server after its lease was lost; it is {state} now and may go twice"
+                ));
+            }
+            Recorded::LeaseLost { state } => {
+                return self.journal.warn(&format!(
+                    "mail {id}: its lease was lost, it is {state} now; not recorded: {error}"
+                ));
+            }
+        }
+        match change.to() {
+            Move::Sent => {
+                self.summary.sent += 1;
+                let took = send_ms.unwrap_or_default();
+                self.journal.note(&format!("mail {id}: sent in {took} ms"));
+            }
+            Move::Again { .. } if change.attempts() > attempts => {
+                self.summary.deferred += 1;
+                let attempt = change.attempts();
+                self.journal.warn(&format!("mail {id}: deferred, attempt {attempt}: {error}"));
+            }
+            Move::Again { .. } => self.journal.note(&format!("mail {id}: back in the queue {error}")),
+            Move::Failed(failure) => {
+                self.summary.failed += 1;
+                self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+            }
+        }
+    }
+
+    /// Tells every sender that waits for a record that there will be none.
+    pub fn disappoint(&mut self) {
+        let clerks = self.waiting.iter().filter_map(|one| one.clerk.as_ref());
+        clerks.chain(self.marks.iter().map(|(clerk, _, _)| clerk)).for_each(|one| one.give_up());
+        self.marks.clear();
+    }
+
+    /// The last resort: what servers accepted goes to the journal.
+    pub fn save(&mut self) {
+        let settled: Vec<Settled> =
+            mem::take(&mut self.waiting).into_iter().map(|one| one.settled).collect();
+        match self.store.journal(&settled, host::now_ms()) {
+            Ok(0) => {}
+            Ok(count) => self.journal.warn(&format!(
+                "{count} accepted mails are in the journal beside the database; the next run records them"
+            )),
+            Err(worse) => self.journal.warn(&worse.to_string()),
+        }
+    }
+}
+
+/// How many mails to claim from which of the queues that are due, in order of priority.
+fn arms(plan: &Plan, due: &[String], wants: &[usize], budget: usize) -> Vec<Arm> {
+    let (mut wants, mut budget) = (wants.to_vec(), budget);
+    let named = plan.lanes.iter().flat_map(|lane| &lane.queues).filter(|queue| due.contains(queue));
+    let others =
+        due.iter().filter(|queue| !plan.lanes.iter().any(|lane| lane.queues.contains(queue)));
+    let mut arms = Vec::new();
+    for queue in named.chain(others).filter(|queue| plan.wants(queue)) {
+        let Some(lane) = plan.lane_of(queue) else { continue };
+        let limit = wants[lane].min(budget);
+        if limit > 0 {
+            // What a queue does not use of it is free for the next one in the next turn.
+            wants[lane] -= limit;
+            budget -= limit;
+            arms.push(Arm { queue: queue.clone(), limit });
+        }
+    }
+    arms
+}
