@@ -9,6 +9,7 @@ mod support {
 }
 
 mod layers;
+mod schema;
 
 use std::fs;
 use std::path::Path;

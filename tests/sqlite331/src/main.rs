@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     transaction.execute("INSERT INTO application VALUES ('the order')", params![])?;
     transaction.execute(
         "INSERT INTO email_messages (to_addrs, template, parameters) VALUES (?1, ?2, ?3)",
-        params!["old@example.com", "message", r#"{"subject":"3.31","text":"from 3.31"}"#],
+        params!["old@example.com", "message", r#"{"subject":"3.31","body":"from 3.31"}"#],
     )?;
     let id = transaction.last_insert_rowid();
     transaction.commit()?;
