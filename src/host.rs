@@ -23,15 +23,25 @@ pub fn draw() -> f64 {
     rand::random::<f64>()
 }
 
-/// Who this process is, as `locked_by` says it: host, process, when it started, this boot, and a random part.
-pub fn worker_id() -> String {
-    let pid = process::id();
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host: String = host
+/// The name of this host.
+pub fn name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name: String = name
         .trim()
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c))
         .collect();
+    if name.is_empty() {
+        "localhost".to_owned()
+    } else {
+        name
+    }
+}
+
+/// Who this process is, as `locked_by` says it: host, process, when it started, this boot, and a random part.
+pub fn worker_id() -> String {
+    let pid = process::id();
+    let host = name();
     let started = Process::look(pid).map_or(0, |process| process.started);
     format!(
         "{host}/{pid}/{started}/{}/{:08x}",

@@ -1,7 +1,10 @@
+mod config;
 mod delivery;
 mod domain;
+mod exit;
 mod host;
 mod mime;
+mod output;
 mod spool;
 mod store;
 mod templates;

@@ -1,0 +1,334 @@
+//! Flags, environment and file become typed settings: flags win over the environment, which wins over the file.
+//!
+//! The only reader of the environment. Every key is checked when the configuration is read, but nothing that a key
+//! names is opened: no password, no certificate, no name of a host is looked up here.
+
+mod environment;
+mod file;
+mod keys;
+mod road;
+mod secret;
+pub mod units;
+mod value;
+
+pub use road::{Auth, Road, Smtp, Tls};
+pub use secret::Secret;
+pub use units::Rate;
+
+use crate::domain::address;
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::retry::{OnUnknown, Policy};
+use crate::host;
+use keys::Entries;
+use std::path::PathBuf;
+use std::time::Duration;
+use value::Value;
+
+const DEFAULT_FILE: &str = "/etc/mailq/config.toml";
+const DEFAULT_DATABASE: &str = "/var/lib/mailq/mailq.db";
+const DEFAULT_TEMPLATES: &str = "/etc/mailq/templates";
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The whole configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The file that was read, if any.
+    file: Option<PathBuf>,
+    database: PathBuf,
+    entries: Entries,
+}
+
+/// How a run sends, whatever the queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Send {
+    pub batch_size: usize,
+    pub lease: Duration,
+    pub time_limit: Option<Duration>,
+}
+
+/// How long finished mails are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub sent: Duration,
+    pub failed: Duration,
+}
+
+impl Config {
+    /// Reads the file that `file` names (a flag), else `$MAILQ_CONFIG`, else the one of the system, which may be
+    /// missing; then the environment. `database` is the flag that wins over both.
+    pub fn load(file: Option<PathBuf>, database: Option<PathBuf>) -> Result<Config, Fault> {
+        let named = file.or_else(|| environment::variable("MAILQ_CONFIG").map(PathBuf::from));
+        let path = named.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+        let mut entries = Entries::default();
+        let is_there = file::read(&path, &mut entries)?;
+        if !is_there && named.is_some() {
+            let message = format!("the configuration {} does not exist", path.display());
+            return Err(Fault::new(Kind::Config, message));
+        }
+        if let Some(folder) = path.parent() {
+            entries.rebase(folder);
+        }
+        environment::read(environment::all(), &mut entries)?;
+        let config = Config {
+            file: is_there.then_some(path),
+            database: database
+                .or_else(|| environment::variable("MAILQ_DB").map(PathBuf::from))
+                .or_else(|| path_of(entries.get(None, "database")))
+                .unwrap_or_else(|| DEFAULT_DATABASE.into()),
+            entries,
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    /// What can only be seen in several keys together, or needs an address to be read.
+    fn check(&self) -> Result<(), Fault> {
+        for key in ["from", "reply_to"] {
+            if let Some(list) = self.text(None, key) {
+                let told =
+                    |why: String| Fault::new(Kind::Config, format!("{key} = {list:?}: {why}"));
+                let boxes = address::parse_list(&list).map_err(|fault| told(fault.to_string()))?;
+                if key == "from" && boxes.len() != 1 {
+                    return Err(told("must be one address".to_owned()));
+                }
+            }
+        }
+        if self.text(None, "transport.kind").as_deref() == Some("file")
+            && self.path("transport.directory").is_none()
+        {
+            let message = "transport.kind = \"file\" needs transport.directory";
+            return Err(Fault::new(Kind::Config, message));
+        }
+        Ok(())
+    }
+
+    /// The file that was read.
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.file.as_ref()
+    }
+
+    pub fn database(&self) -> &PathBuf {
+        &self.database
+    }
+
+    /// The folder of the templates.
+    pub fn templates(&self) -> PathBuf {
+        self.path("templates")
+            .unwrap_or_else(|| DEFAULT_TEMPLATES.into())
+    }
+
+    /// The folder of the attachments that `enqueue` copied. One a database, since `prune` empties it by the
+    /// database that it knows.
+    pub fn spool(&self) -> PathBuf {
+        self.path("spool").unwrap_or_else(|| {
+            let mut name = self.database.clone().into_os_string();
+            name.push("-spool");
+            name.into()
+        })
+    }
+
+    /// The folders below which the `storage_ref` of an application's own row may lie.
+    pub fn attachment_roots(&self) -> Vec<PathBuf> {
+        match self.entries.get(None, "attachment_roots") {
+            Some(Value::Paths(paths)) => paths.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The largest message in bytes, attachments included.
+    pub fn max_message_size(&self) -> u64 {
+        self.number(None, "max_message_size").unwrap_or(25 << 20)
+    }
+
+    /// The sender of mails that name none. Without the key it is this host's own, as mail systems do.
+    pub fn from(&self) -> String {
+        self.text(None, "from")
+            .unwrap_or_else(|| format!("mailq@{}", host::name()))
+    }
+
+    /// Whether `from` was configured.
+    pub fn has_from(&self) -> bool {
+        self.text(None, "from").is_some()
+    }
+
+    pub fn reply_to(&self) -> Option<String> {
+        self.text(None, "reply_to")
+    }
+
+    /// The queues that were named, the first is the most urgent.
+    pub fn queues(&self) -> &[String] {
+        self.entries.queues()
+    }
+
+    /// Whether `queue` goes another way than the rest.
+    pub fn has_own_road(&self, queue: &str) -> bool {
+        self.entries.sets(queue, "smtp.")
+    }
+
+    pub fn rate(&self, queue: &str) -> Option<Rate> {
+        match self.entries.get(Some(queue), "rate") {
+            Some(Value::Rate(rate)) => Some(*rate),
+            _ => None,
+        }
+    }
+
+    /// How many connections `queue` may use itself; `None` where it shares those of the rest.
+    pub fn own_concurrency(&self, queue: &str) -> Option<usize> {
+        let own = self.number(Some(queue), "concurrency");
+        let nested = || {
+            self.entries
+                .sets(queue, "send.concurrency")
+                .then(|| self.number(Some(queue), "send.concurrency"))
+                .flatten()
+        };
+        own.or_else(nested).map(|n| n as usize)
+    }
+
+    /// How many connections a run uses.
+    pub fn concurrency(&self) -> usize {
+        self.number(None, "send.concurrency").unwrap_or(4) as usize
+    }
+
+    pub fn send(&self) -> Send {
+        Send {
+            batch_size: self.number(None, "send.batch_size").unwrap_or(100) as usize,
+            lease: self.duration(None, "send.lease").unwrap_or(2 * MINUTE),
+            time_limit: self.duration(None, "send.time_limit"),
+        }
+    }
+
+    pub fn retention(&self) -> Retention {
+        Retention {
+            sent: self.duration(None, "retention.sent").unwrap_or(30 * DAY),
+            failed: self.duration(None, "retention.failed").unwrap_or(90 * DAY),
+        }
+    }
+
+    /// How often and how long a mail of `queue` is tried.
+    pub fn policy(&self, queue: Option<&str>) -> Policy {
+        let usual = Policy::default();
+        Policy {
+            max_attempts: self
+                .number(queue, "retry.max_attempts")
+                .and_then(|n| n.try_into().ok())
+                .unwrap_or(usual.max_attempts),
+            backoff: match self.entries.get(queue, "retry.backoff") {
+                Some(Value::Durations(waits)) => waits.clone(),
+                _ => usual.backoff,
+            },
+            jitter: match self.entries.get(queue, "retry.jitter") {
+                Some(Value::Share(share)) => *share,
+                _ => usual.jitter,
+            },
+            max_age: self
+                .duration(queue, "retry.max_age")
+                .unwrap_or(usual.max_age),
+            on_unknown: match self.text(queue, "send.on_unknown").as_deref() {
+                Some("hold") => OnUnknown::Hold,
+                _ => OnUnknown::Retry,
+            },
+        }
+    }
+
+    fn text(&self, queue: Option<&str>, key: &'static str) -> Option<String> {
+        match self.entries.get(queue, key) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn path(&self, key: &'static str) -> Option<PathBuf> {
+        path_of(self.entries.get(None, key))
+    }
+
+    fn number(&self, queue: Option<&str>, key: &'static str) -> Option<u64> {
+        match self.entries.get(queue, key) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn duration(&self, queue: Option<&str>, key: &'static str) -> Option<Duration> {
+        match self.entries.get(queue, key) {
+            Some(Value::Duration(duration)) => Some(*duration),
+            _ => None,
+        }
+    }
+}
+
+fn path_of(value: Option<&Value>) -> Option<PathBuf> {
+    match value {
+        Some(Value::Path(path)) => Some(path.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Config {
+        /// What a file with this text, and nothing else, makes.
+        pub(super) fn from_text(text: &str) -> Config {
+            let mut entries = Entries::default();
+            file::parse(text, "test.toml", &mut entries).unwrap();
+            let config = Config {
+                file: None,
+                database: "q.db".into(),
+                entries,
+            };
+            config.check().unwrap();
+            config
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let config = Config::from_text("");
+        assert_eq!(config.policy(None), Policy::default());
+        let send = config.send();
+        assert_eq!((send.batch_size, send.lease), (100, 2 * MINUTE));
+        let kept = config.retention();
+        assert_eq!((kept.sent, kept.failed), (30 * DAY, 90 * DAY));
+        assert_eq!(config.spool(), PathBuf::from("q.db-spool"));
+        assert!(!config.has_from());
+        assert_eq!(address::parse_list(&config.from()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_queue_has_its_own_policy_rate_and_connections() {
+        let config = Config::from_text(
+            "[retry]\nmax_attempts = 9\n[send]\nconcurrency = 8\n\
+             [queues.bulk]\nrate = '600/1m'\nconcurrency = 2\nretry.backoff = ['1m']\nsend.on_unknown = 'hold'\n\
+             [queues.news.send]\nconcurrency = 3\n",
+        );
+        let bulk = config.policy(Some("bulk"));
+        assert_eq!((bulk.max_attempts, bulk.backoff), (9, vec![MINUTE]));
+        assert_eq!(bulk.on_unknown, OnUnknown::Hold);
+        assert_eq!(config.policy(Some("news")).on_unknown, OnUnknown::Retry);
+        assert_eq!(config.rate("bulk").map(|rate| rate.count), Some(600));
+        assert_eq!(config.own_concurrency("bulk"), Some(2));
+        assert_eq!(config.own_concurrency("news"), Some(3));
+        assert_eq!(config.own_concurrency("default"), None);
+        assert_eq!(config.concurrency(), 8);
+    }
+
+    #[test]
+    fn keys_are_checked_together() {
+        for text in [
+            "from = 'nonsense'",
+            "from = 'a@b.example, c@d.example'",
+            "transport.kind = 'file'",
+        ] {
+            let mut entries = Entries::default();
+            file::parse(text, "test.toml", &mut entries).unwrap();
+            let config = Config {
+                file: None,
+                database: "q.db".into(),
+                entries,
+            };
+            assert_eq!(config.check().unwrap_err().kind(), Kind::Config, "{text}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The only writer to stdout and stderr: results on the one, everything else on the other.
+//!
+//! Control characters that came with data never reach a terminal as they are, nothing is coloured, a line is written
+//! in one piece, and a reader that went away ends the command quietly.
+
+use serde::Serialize;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+
+/// How much a line on stderr matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Error,
+    Warning,
+    Notice,
+    /// Only with `-v`.
+    Detail,
+}
+
+impl Level {
+    /// The priority of sd-daemon(3), which journald reads at the beginning of a line.
+    fn priority(self) -> u8 {
+        match self {
+            Level::Error => 3,
+            Level::Warning => 4,
+            Level::Notice => 6,
+            Level::Detail => 7,
+        }
+    }
+}
+
+/// Where a command writes.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    most: Level,
+    to_journal: bool,
+}
+
+/// stdout cannot be written.
+#[derive(Debug)]
+pub struct Unwritable(io::Error);
+
+impl Unwritable {
+    /// Whether the reader went away, as `head` does: nobody is left to be told.
+    pub fn is_closed(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+impl fmt::Display for Unwritable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write to stdout: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unwritable {}
+
+impl Output {
+    /// Writes lines on stderr up to `most`; `journal` is the value of `$JOURNAL_STREAM`.
+    pub fn new(most: Level, journal: Option<&str>) -> Output {
+        Output {
+            most,
+            to_journal: journal.is_some_and(is_stderr),
+        }
+    }
+
+    /// Writes `text`, which may have several lines, to stdout.
+    pub fn print(&self, text: &str) -> Result<(), Unwritable> {
+        write_out(tame(text).as_bytes())
+    }
+
+    /// Writes one line of a result to stdout.
+    pub fn line(&self, line: &str) -> Result<(), Unwritable> {
+        let mut text = tame_line(line);
+        text.push('\n');
+        write_out(text.as_bytes())
+    }
+
+    /// Writes a document to stdout byte for byte, unless a terminal shows it.
+    pub fn document(&self, text: &str) -> Result<(), Unwritable> {
+        if io::stdout().is_terminal() {
+            self.print(text)
+        } else {
+            write_out(text.as_bytes())
+        }
+    }
+
+    /// Writes `value` as JSON on one line to stdout.
+    pub fn json(&self, value: &impl Serialize) -> Result<(), Unwritable> {
+        let mut text = to_json(value);
+        text.push('\n');
+        write_out(text.as_bytes())
+    }
+
+    /// Writes one line to stderr, if it matters enough. That stderr cannot be written stops nobody.
+    pub fn say(&self, level: Level, message: &str) {
+        if level > self.most {
+            return;
+        }
+        let word = if level == Level::Warning { "warning: " } else { "" };
+        self.tell(level, &format!("mailq: {word}{message}"));
+    }
+
+    /// Writes the next step for the user to stderr.
+    pub fn hint(&self, hint: &str) {
+        self.tell(Level::Error, &format!("hint: {hint}"));
+    }
+
+    fn tell(&self, level: Level, line: &str) {
+        let prefix = match self.to_journal {
+            true => format!("<{}>", level.priority()),
+            false => String::new(),
+        };
+        let text = format!("{prefix}{}\n", tame_line(line));
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes `text` to stderr as it stands but for control characters: for usage messages.
+    pub fn complain(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(tame(text).as_bytes());
+    }
+}
+
+fn write_out(bytes: &[u8]) -> Result<(), Unwritable> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .map_err(Unwritable)
+}
+
+/// Whether `stream`, a device and an inode number, is what stderr goes to.
+fn is_stderr(stream: &str) -> bool {
+    let seen = || {
+        let stderr = io::stderr().as_fd().try_clone_to_owned().ok()?;
+        std::fs::File::from(stderr).metadata().ok()
+    };
+    seen().is_some_and(|meta| stream == format!("{}:{}", meta.dev(), meta.ino()))
+}
+
+/// `value` as JSON on one line. Control characters that JSON allows in a text are escaped all the same.
+pub fn to_json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if is_unsafe(c) => safe.push_str(&format!("\\u{:04x}", c as u32)),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Control characters, and those that turn the direction of a line round.
+fn is_unsafe(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn tame(text: &str) -> String {
+    escape(text, |c| c != '\n' && c != '\t')
+}
+
+fn tame_line(line: &str) -> String {
+    escape(line, |c| c != '\t')
+}
+
+fn escape(text: &str, also: impl Fn(char) -> bool) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if is_unsafe(c) && also(c) => safe.extend(c.escape_default()),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Rows of text in columns, ready to be printed.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these titles.
+    pub fn new(titles: &[&str]) -> Table {
+        Table {
+            rows: vec![titles.iter().map(|title| (*title).to_owned()).collect()],
+        }
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+}
+
+/// Columns are as wide as their widest cell; numbers stand to the right.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let rows: Vec<Vec<String>> = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| tame_line(cell)).collect())
+            .collect();
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let is_number = |column: usize| {
+            let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column)).peekable();
+            cells.peek().is_some() && cells.all(|cell| cell.parse::<f64>().is_ok() || cell == "-")
+        };
+        let layout: Vec<(usize, bool)> = (0..columns).map(|c| (width(c), is_number(c))).collect();
+        for row in &rows {
+            let mut line = String::new();
+            for (cell, (width, is_number)) in row.iter().zip(&layout) {
+                if !line.is_empty() {
+                    line.push_str("  ");
+                }
+                match is_number {
+                    true => line.push_str(&format!("{cell:>width$}")),
+                    false => line.push_str(&format!("{cell:<width$}")),
+                }
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_move_the_cursor_is_shown_instead() {
+        assert_eq!(tame("a\n\tb\u{1b}[31m\u{9b}"), "a\n\tb\\u{1b}[31m\\u{9b}");
+        assert_eq!(tame_line("a\nb\rc"), "a\\nb\\rc");
+        assert_eq!(tame_line("Grüße \u{202e}txt"), "Grüße \\u{202e}txt");
+    }
+
+    #[test]
+    fn json_stays_json_and_shows_no_control_character() {
+        let text = to_json(&"\u{1b}\u{7f}\u{9b}\u{202e}ü\n");
+        assert!(text.chars().all(|c| !is_unsafe(c)), "{text}");
+        let back: String = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, "\u{1b}\u{7f}\u{9b}\u{202e}ü\n");
+    }
+
+    #[test]
+    fn numbers_stand_to_the_right() {
+        let mut table = Table::new(&["queue", "sent"]);
+        table.row(vec!["default".into(), "7".into()]);
+        table.row(vec!["bulk".into(), "1200".into()]);
+        assert_eq!(
+            table.to_string(),
+            "queue    sent\ndefault     7\nbulk     1200\n"
+        );
+    }
+
+    #[test]
+    fn another_stream_is_not_the_journal() {
+        assert!(!is_stderr("0:0"));
+        assert!(!is_stderr(""));
+        assert!(!Output::new(Level::Notice, None).to_journal);
+    }
+}
