@@ -61,6 +61,16 @@ pub struct Attachment {
     pub cid: Option<String>,
 }
 
+/// A digest as `Attachment` keeps it: hexadecimal, in lower case.
+pub fn hexadecimal(digest: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    digest
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|half| char::from(DIGITS[usize::from(half)]))
+        .collect()
+}
+
 /// An attachment that was found where its reference points, ready to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enclosure {

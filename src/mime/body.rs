@@ -4,7 +4,6 @@
 
 use super::content::push_base64;
 use super::wire::Wire;
-use std::io::Write as _;
 
 /// RFC 5322, 2.1.1, without the line end.
 const LONGEST_LINE: usize = 998;
@@ -28,9 +27,9 @@ impl Wire {
         self.out.extend_from_slice(word);
         self.out.extend_from_slice(b"\r\n\r\n");
         match coding {
-            Coding::SevenBit => self.out.extend_from_slice(&lines),
-            Coding::Quoted => push_quoted(&mut self.out, &lines),
-            Coding::Base64 => push_base64(&mut self.out, &lines),
+            Coding::SevenBit => self.out.extend_from_slice(lines.as_bytes()),
+            Coding::Quoted => push_quoted(&mut self.out, lines.as_bytes()),
+            Coding::Base64 => push_base64(&mut self.out, lines.as_bytes()),
         }
     }
 }
@@ -43,31 +42,21 @@ enum Coding {
 }
 
 impl Coding {
-    /// What `lines` need.
-    fn of(lines: &[u8]) -> Self {
-        let mut coded = 0;
-        let mut is_safe = true;
-        let mut line = 0;
-        let mut before = b'\n';
-        for (at, &byte) in lines.iter().enumerate() {
-            match byte {
-                b'\n' => line = 0,
-                b'\r' => is_safe &= before != b' ' && before != b'\t',
-                b' '..=b'~' | b'\t' => line += 1,
-                _ => {
-                    coded += 1;
-                    is_safe = false;
-                }
-            }
-            let is_mailbox_mark = byte == b'F' && line == 1 && lines[at..].starts_with(b"From ");
-            let is_boundary_like = byte == b'_' && before == b'=';
-            is_safe &= !is_mailbox_mark && !is_boundary_like && line <= LONGEST_LINE;
-            coded += usize::from(byte == b'=');
-            before = byte;
+    /// What canonical `lines` need.
+    fn of(lines: &str) -> Self {
+        // Two plain counts over all bytes take less time than one look at each.
+        let is_common = |b: &&u8| matches!(**b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+        let odd = lines.len() - lines.as_bytes().iter().filter(is_common).count();
+        let signs = lines.as_bytes().iter().filter(|b| **b == b'=').count();
+        // Boundaries begin so.
+        let is_boundary_like = signs > 0 && lines.contains("=_");
+        if odd == 0 && !is_boundary_like && lines.split_terminator('\n').all(is_safe) {
+            return Coding::SevenBit;
         }
-        if is_safe {
-            Coding::SevenBit
-        } else if (lines.len() + 2 * coded) * 79 / 76 <= lines.len().div_ceil(3) * 4 * 78 / 76 {
+        let as_quoted = lines.len() + 2 * (odd + signs);
+        let as_base64 = lines.len().div_ceil(3) * 4;
+        // The line ends: two bytes in 78, and a soft line break's three in 79.
+        if as_quoted * 79 / 76 <= as_base64 * 78 / 76 {
             Coding::Quoted
         } else {
             Coding::Base64
@@ -75,38 +64,62 @@ impl Coding {
     }
 }
 
+/// Whether a line of common characters passes every server and mailbox file as it is: some cut blanks at its end, or
+/// put a > before such a From.
+fn is_safe(line: &str) -> bool {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    line.len() <= LONGEST_LINE && !line.ends_with([' ', '\t']) && !line.starts_with("From ")
+}
+
 /// `text` in lines that end in one CRLF each, the last one too, whatever ended them before: LF, CRLF, CR or several
 /// CR and one LF. A text of no lines stays empty.
-fn canonical(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut lines = Vec::with_capacity(bytes.len() + bytes.len() / 16 + 2);
-    let mut start = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'\r' && bytes[at] != b'\n' {
-            at += 1;
-            continue;
-        }
-        lines.extend_from_slice(&bytes[start..at]);
-        let returns = bytes[at..].iter().take_while(|b| **b == b'\r').count();
-        if bytes.get(at + returns) == Some(&b'\n') {
-            lines.extend_from_slice(b"\r\n");
-            at += returns + 1;
-        } else {
-            for _ in 0..returns {
-                lines.extend_from_slice(b"\r\n");
-            }
-            at += returns;
-        }
-        start = at;
+fn canonical(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len() + text.len() / 16 + 2);
+    if text == "\n" {
+        return lines;
     }
-    if start < bytes.len() {
-        lines.extend_from_slice(&bytes[start..]);
-        lines.extend_from_slice(b"\r\n");
-    } else if lines == b"\r\n" {
+    if !text.contains('\r') {
+        for line in text.split_terminator('\n') {
+            lines.push_str(line);
+            lines.push_str("\r\n");
+        }
+        return lines;
+    }
+    let mut rest = text;
+    while let Some(end) = rest.find(['\r', '\n']) {
+        lines.push_str(&rest[..end]);
+        rest = &rest[end..];
+        let after = rest.trim_start_matches('\r');
+        let returns = rest.len() - after.len();
+        let ends = match after.strip_prefix('\n') {
+            Some(next) => {
+                rest = next;
+                1
+            }
+            None => {
+                rest = after;
+                returns
+            }
+        };
+        (0..ends).for_each(|_| lines.push_str("\r\n"));
+    }
+    if !rest.is_empty() {
+        lines.push_str(rest);
+        lines.push_str("\r\n");
+    } else if lines == "\r\n" {
         lines.clear();
     }
     lines
+}
+
+/// `byte` as quoted-printable and Q encoded-words write it.
+pub(super) fn quoted_byte(byte: u8) -> [u8; 3] {
+    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
+    [
+        b'=',
+        DIGITS[usize::from(byte >> 4)],
+        DIGITS[usize::from(byte & 15)],
+    ]
 }
 
 /// Appends canonical `lines` as quoted-printable.
@@ -142,7 +155,7 @@ fn push_quoted(out: &mut Vec<u8>, lines: &[u8]) {
         if is_plain {
             out.push(byte);
         } else {
-            write!(out, "={byte:02X}").expect("a Vec takes every write");
+            out.extend_from_slice(&quoted_byte(byte));
         }
         column += length;
     }
@@ -153,12 +166,12 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> String {
-        String::from_utf8(canonical(text)).unwrap()
+        canonical(text)
     }
 
     fn quoted(text: &str) -> String {
         let mut out = Vec::new();
-        push_quoted(&mut out, &canonical(text));
+        push_quoted(&mut out, canonical(text).as_bytes());
         String::from_utf8(out).unwrap()
     }
 

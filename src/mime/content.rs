@@ -2,7 +2,7 @@
 //!
 //! The size is known before anything is read, and a file that is not what it was is an error before its last byte.
 
-use crate::domain::message::{Content, Enclosure};
+use crate::domain::message::{Content, Enclosure, hexadecimal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -135,12 +135,7 @@ fn has_digest(file: &Enclosure, digest: Sha256) -> bool {
     file.attachment
         .sha256
         .as_ref()
-        .is_none_or(|known| known.eq_ignore_ascii_case(&hex(&digest.finalize())))
-}
-
-/// `bytes` in hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        .is_none_or(|known| known.eq_ignore_ascii_case(&hexadecimal(&digest.finalize())))
 }
 
 /// Reads until `buffer` is full or the file ends.

@@ -5,7 +5,7 @@ use super::{LONGEST_ERROR, Parties, told};
 use crate::domain::address::is_atext;
 use crate::domain::fault::one_line;
 use crate::domain::header::{check_header, is_control, is_structured};
-use crate::domain::message::{Letter, Mail};
+use crate::domain::message::{Letter, Mail, hexadecimal};
 use chrono::DateTime;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -79,7 +79,7 @@ pub(super) fn token(mail: &Mail) -> String {
     }
     // Different tokens stay different, whatever was left out of them.
     let digest = Sha256::digest(token.as_bytes());
-    let mark: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let mark = hexadecimal(&digest[..8]);
     let kept: String = token
         .chars()
         .filter(char::is_ascii_alphanumeric)

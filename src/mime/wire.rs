@@ -2,9 +2,9 @@
 //!
 //! Nothing written here holds a control character or a line over 998 bytes, whatever the value.
 
+use super::body::quoted_byte;
 use super::content::Piece;
 use crate::domain::address::{Mailbox, is_phrase, quoted};
-use std::io::Write as _;
 
 /// A line with an encoded-word has at most 76 characters (RFC 2047, 2); all others are kept as short.
 const LINE: usize = 76;
@@ -130,7 +130,7 @@ impl Wire {
         match byte {
             b' ' => self.out.push(b'_'),
             _ if q_length(byte) == 1 => self.out.push(byte),
-            _ => write!(self.out, "={byte:02X}").expect("a Vec takes every write"),
+            _ => self.out.extend_from_slice(&quoted_byte(byte)),
         }
     }
 

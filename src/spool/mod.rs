@@ -7,7 +7,7 @@ mod sweep;
 mod take_in;
 
 use crate::domain::fault::one_line;
-use crate::domain::message::{Attachment, Enclosure, SPOOL_SCHEME};
+use crate::domain::message::{Attachment, Enclosure, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
@@ -20,6 +20,8 @@ pub use sweep::{GRACE, Swept};
 
 /// The longest error text, in bytes.
 const LONGEST_ERROR: usize = 300;
+/// How many digests are remembered: enough for what many mails share, and little memory for what they do not.
+const MOST_DIGESTS: usize = 1024;
 /// How much of a file is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
 
@@ -164,6 +166,9 @@ impl Spool {
         }
         let digest = digest_of(&mut file?)?;
         if let Ok(mut digests) = self.digests.lock() {
+            if digests.len() >= MOST_DIGESTS {
+                digests.clear();
+            }
             digests.insert(path.to_owned(), (stamp, digest.clone()));
         }
         Ok(digest)
@@ -199,17 +204,12 @@ fn digest_of(source: &mut File) -> io::Result<String> {
     let mut chunk = vec![0u8; CHUNK];
     loop {
         match source.read(&mut chunk) {
-            Ok(0) => return Ok(hex(&digest.finalize())),
+            Ok(0) => return Ok(hexadecimal(&digest.finalize())),
             Ok(count) => digest.update(&chunk[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-}
-
-/// `bytes` in hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! The copy is written under a name of its own, forced to the disk, and only then renamed to its digest: a crash leaves
 //! a stray copy for the sweep, never half a file under a digest.
 
-use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, hex, open_regular};
+use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, open_regular};
 use crate::domain::fault::{Fault, Kind, one_line};
-use crate::domain::message::{Attachment, SPOOL_SCHEME};
+use crate::domain::message::{Attachment, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -95,7 +95,7 @@ impl Spool {
         copy.file
             .sync_all()
             .map_err(|error| self.unwritable(&error))?;
-        Ok((copy, hex(&digest.finalize())))
+        Ok((copy, hexadecimal(&digest.finalize())))
     }
 
     fn new_unfinished(&self) -> io::Result<Unfinished> {

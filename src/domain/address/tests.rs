@@ -258,6 +258,15 @@ proptest! {
     }
 
     #[test]
+    fn a_domain_is_ascii_and_stays_what_it_is(text in prop_oneof!["\\PC{1,12}", "[a-zßüıς-]{1,8}\\.[日本語éΣ]{1,4}", "xn--[a-z0-9-]{1,9}"]) {
+        if let Ok(address) = Address::parse(&format!("a@{text}")) {
+            let is_host = |b: u8| b.is_ascii_alphanumeric() || b"-.[]:".contains(&b);
+            prop_assert!(address.domain().bytes().all(is_host), "{}", address);
+            prop_assert_eq!(Address::parse(&address.to_string()).unwrap(), address);
+        }
+    }
+
+    #[test]
     fn no_text_makes_the_parser_panic(text in "[a@<>,:;()\\[\\]\"\\\\. \r\n\té]{0,40}") {
         if let Ok(list) = parse_list(&text) {
             prop_assert_eq!(parse_list(&write_list(&list)).unwrap(), list);
