@@ -1,6 +1,6 @@
 //! The parser of address lists: one pass, no recursion, linear in the length of the text.
 
-use super::token::{QUOTE_THE_NAME, Reader, Token, Word, Wrong, is_blank, separated_by_commas};
+use super::token::{Reader, Token, Word, Wrong, is_blank};
 use super::{Address, Mailbox, host, is_atext, quoted};
 use crate::domain::fault::Fault;
 
@@ -89,29 +89,7 @@ impl Reader<'_> {
                         address: self.domain_of(only_word(&words)?)?,
                     });
                 }
-                Token::Sign(b':') => {
-                    return Err(Wrong::new("it is a group, and groups are not taken")
-                        .hint("name each member of the group; for hidden recipients use bcc"));
-                }
-                Token::Sign(b';') => return Err(separated_by_commas()),
-                Token::Sign(b',') if words.is_empty() && is_first => {
-                    return Err(Wrong::new("the list begins with a comma"));
-                }
-                Token::Sign(b',') if words.is_empty() => {
-                    return Err(Wrong::new("two commas stand side by side"));
-                }
-                Token::End if words.is_empty() && !is_first => {
-                    return Err(Wrong::new("the list ends with a comma"));
-                }
-                Token::Sign(b',') | Token::End => {
-                    return Err(Wrong::new("it has no @").hint(QUOTE_THE_NAME));
-                }
-                Token::Sign(byte) => {
-                    return Err(
-                        Wrong::new(format!("{:?} is out of place", char::from(byte)))
-                            .hint(QUOTE_THE_NAME),
-                    );
-                }
+                other => return Err(other.instead_of_address(is_first, words.is_empty())),
             }
         }
     }

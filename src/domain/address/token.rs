@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// How much of a bad list its error shows, in bytes.
 const SHOWN: usize = 80;
 
-pub(super) const QUOTE_THE_NAME: &str = "a name that holds other characters than letters, digits \
+const QUOTE_THE_NAME: &str = "a name that holds other characters than letters, digits \
      and spaces is quoted: \"Doe, Jane\" <jane@example.com>";
 
 /// What is wrong with a text, and the next step.
@@ -64,6 +64,29 @@ pub(super) enum Token<'a> {
 }
 
 impl Token<'_> {
+    /// What is wrong when this comes before an address is complete.
+    pub(super) fn instead_of_address(&self, is_first: bool, is_empty: bool) -> Wrong {
+        let what = match self {
+            Token::Sign(b':') => {
+                return Wrong::new("it is a group, and groups are not taken")
+                    .hint("name each member of the group; for hidden recipients use bcc");
+            }
+            Token::Sign(b';') => return separated_by_commas(),
+            Token::Sign(b',') if is_empty && is_first => "the list begins with a comma",
+            Token::Sign(b',') if is_empty => "two commas stand side by side",
+            Token::End if is_empty && !is_first => "the list ends with a comma",
+            Token::Sign(b',') | Token::End => {
+                return Wrong::new("it has no @").hint(QUOTE_THE_NAME);
+            }
+            Token::Sign(byte) => {
+                let what = format!("{:?} is out of place", char::from(*byte));
+                return Wrong::new(what).hint(QUOTE_THE_NAME);
+            }
+            Token::Word(_) => "it has no @",
+        };
+        Wrong::new(what)
+    }
+
     /// What is wrong when this comes where a comma was due.
     pub(super) fn after_address(&self) -> Wrong {
         match self {
@@ -77,7 +100,7 @@ impl Token<'_> {
     }
 }
 
-pub(super) fn separated_by_commas() -> Wrong {
+fn separated_by_commas() -> Wrong {
     Wrong::new("there is a semicolon").hint("addresses are separated by commas")
 }
 
