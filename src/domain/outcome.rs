@@ -11,14 +11,18 @@
 //!    accepted, so the mail is offered once more on a new connection for free; the second time it is an outage.
 //!    Silence past the deadline is an outage at once: a second wait would only double the first.
 //! 3. **Throttling** (421, 450 4.7.x, 451 4.7.x or 454 4.7.x whose words say "too many", "rate", "try again in N", …)
-//!    is about the sender. It pauses the road, for the N that the server names where it names one.
+//!    is about the sender. It pauses the road, for the N that the server names where it names one. A 421 between
+//!    EHLO and the dot that names none is first taken as the end of this session ("too many messages"): rule 2. At
+//!    RCPT, where somebody was accepted, those get the mail now, and the throttled recipient is asked again in the
+//!    next transaction, as in rule 5; if it is still throttled then, that is the pause.
 //! 4. **MAIL** refused is a verdict about the mail; a refused **RCPT** is one about that recipient only; a refused
 //!    **DATA** or **final dot** about all recipients that were accepted until then. 5xx is for good, 4xx for now.
 //!    A quota told as 5xx (`x.4.5`; `552 x.2.2` at MAIL, where it is the sender's) passes with time: a deferral.
-//! 5. **452, and 552 with the words or the code of "too many recipients", at RCPT** after one was accepted: the
+//! 5. **452, and 552 with the words or the code of "too many recipients", at RCPT** where one was accepted: the
 //!    others get the mail now, this one in the next transaction, and no attempt is counted.
 //! 6. **Any other code than the one that is due** (a 3xx where a 2xx belongs, a 2xx where 354 belongs) means that the
-//!    two sides no longer speak of the same command. Before the dot that is a lost connection; after it, unknown.
+//!    two sides no longer speak of the same command. Before the dot that is a lost connection; after it, unknown. A
+//!    503 (bad sequence) before the dot says the same, and never anything about the mail.
 //! 7. **After the final dot** only a reply in the 2xx is acceptance and only a 4xx or 5xx is refusal. Everything
 //!    else (silence, a lost connection, nonsense) leaves it unknown whether the server has the mail.
 
@@ -162,7 +166,7 @@ pub enum Meaning {
     Unknown,
 }
 
-/// What `answer` means at `phase`; `accepted`: whether a recipient of this transaction was accepted before.
+/// What `answer` means at `phase`; `accepted`: whether a recipient of this transaction was accepted.
 pub fn meaning(phase: Phase, answer: &Answer, accepted: bool) -> Meaning {
     match answer {
         Answer::Reply(reply) => of_reply(phase, reply, accepted),
@@ -188,7 +192,13 @@ fn of_reply(phase: Phase, reply: &Reply, accepted: bool) -> Meaning {
         };
     }
     if is_throttle(reply) {
-        return Meaning::Pause(named_wait(&reply.text));
+        let wait = named_wait(&reply.text);
+        let may_be_the_session = !phase.is_road() && phase != Phase::Dot && wait.is_none();
+        return match reply.code {
+            421 if may_be_the_session => Meaning::Reopen,
+            450..=454 if phase == Phase::Rcpt && accepted => Meaning::Crowded,
+            _ => Meaning::Pause(wait),
+        };
     }
     if phase.is_road() || matches!(reply.code, 530 | 535 | 538) {
         return Meaning::Outage;
@@ -200,6 +210,9 @@ fn of_reply(phase: Phase, reply: &Reply, accepted: bool) -> Meaning {
         } else {
             Meaning::Reopen
         };
+    }
+    if reply.code == 503 && phase != Phase::Dot {
+        return Meaning::Reopen;
     }
     if phase == Phase::Rcpt && accepted && is_crowded(reply) {
         return Meaning::Crowded;
@@ -403,6 +416,8 @@ mod tests {
             );
             assert_eq!(meaning(phase, &reply("550 5.1.1 no"), true), Refused);
             assert_eq!(meaning(phase, &reply("530 5.7.0 login"), true), Outage);
+            let nested = reply("503 5.5.1 nested MAIL command");
+            assert_eq!(meaning(phase, &nested, true), Reopen, "{phase:?}");
             let other = if phase == Phase::Data {
                 "250 what"
             } else {
@@ -475,7 +490,16 @@ mod tests {
             wait("454 4.7.0 rate limited, retry after 5 minutes"),
             Some(300)
         );
-        assert_eq!(wait("421 4.7.0 too many connections"), None);
+        let over = reply("421 4.7.0 too many messages");
+        assert_eq!(meaning(Phase::Mail, &over, false), Meaning::Reopen);
+        for phase in [Phase::Greeting, Phase::Dot] {
+            let paused = Meaning::Pause(None);
+            assert_eq!(meaning(phase, &over, true), paused, "{phase:?}");
+        }
+        let limited = reply("450 4.7.1 rate limited");
+        assert_eq!(meaning(Phase::Rcpt, &limited, true), Meaning::Crowded);
+        let paused = Meaning::Pause(None);
+        assert_eq!(meaning(Phase::Rcpt, &limited, false), paused);
         assert_eq!(
             wait("421 too many errors, try again in 99999999999999999 hours"),
             Some(86_400)
