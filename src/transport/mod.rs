@@ -6,6 +6,9 @@ pub mod file;
 pub mod sendmail;
 pub mod smtp;
 
+#[cfg(test)]
+mod samples;
+
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::Outcome;
 
