@@ -84,7 +84,7 @@ pub(super) fn compile(
     };
     let mut facts = Facts::default();
     let mut part = |source: Option<Source>, kind| match source {
-        Some(source) => shop.part(source, kind, &mut facts).map(Some),
+        Some(source) => shop.part(&source, kind, &mut facts).map(Some),
         None => Ok(None),
     };
     let subject = part(Some(subject), Kind::Head)?;
@@ -114,7 +114,7 @@ struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    fn part(&self, source: Source, kind: Kind, all: &mut Facts) -> Result<Part, Trouble> {
+    fn part(&self, source: &Source, kind: Kind, all: &mut Facts) -> Result<Part, Trouble> {
         let mut registry = Handlebars::new();
         strict::register(&mut registry);
         format::register(&mut registry, self.locale);
@@ -132,7 +132,7 @@ impl Workshop<'_> {
             chain: Vec::new(),
         };
         let file = source.label.clone();
-        let facts = assembly.add(&file, &source)?;
+        let facts = assembly.add(&file, source)?;
         all.join(facts);
         Ok(Part {
             registry: assembly.registry,

@@ -156,9 +156,8 @@ fn money(call: &Call<'_>) -> Result<String, String> {
 fn locale(name: &str) -> Option<Locale> {
     let name = name.replace('_', "-");
     let language = name.split('-').next().unwrap_or_default();
-    Locale::from_name(name.as_str())
-        .or_else(|_| Locale::from_name(language))
-        .ok()
+    let known = |name: &str| Locale::from_name(name).ok();
+    known(&name).or_else(|| known(language))
 }
 
 /// The sign, the digits before and the `places` digits after the point, rounded half away from zero.

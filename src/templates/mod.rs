@@ -42,7 +42,7 @@ use serde_json::Value;
 use source::Library;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use trouble::{Trouble, nearest};
 
 type Known = Arc<Result<Compiled, Trouble>>;
@@ -51,6 +51,8 @@ type Known = Arc<Result<Compiled, Trouble>>;
 pub struct Templates {
     library: Library,
     known: RwLock<HashMap<String, Known>>,
+    /// Whether the built-in `message` serves; asked of the folder once, as everything else is.
+    built_in: OnceLock<bool>,
 }
 
 impl Templates {
@@ -59,6 +61,7 @@ impl Templates {
         Templates {
             library: Library::new(dir),
             known: RwLock::default(),
+            built_in: OnceLock::new(),
         }
     }
 
@@ -143,7 +146,8 @@ impl Templates {
 
     /// A folder's own `message` wraps what is typed in the company's layout.
     fn is_built_in(&self, name: &str) -> bool {
-        name == BUILT_IN_TEMPLATE && !self.library.has_own(name)
+        let serves = || !self.library.has_own(BUILT_IN_TEMPLATE);
+        name == BUILT_IN_TEMPLATE && *self.built_in.get_or_init(serves)
     }
 
     fn compiled(&self, name: &str, locale: Option<&str>) -> Known {

@@ -52,11 +52,11 @@ pub(super) fn nesting(source: &str) -> Result<(), TooDeep> {
             depth += 1;
         } else if inner.starts_with('/') {
             depth -= open.pop().unwrap_or(0);
-        } else if inner.starts_with("else") || inner.starts_with('^') {
-            if let Some(levels) = open.last_mut() {
-                *levels += 1;
-                depth += 1;
-            }
+        } else if (inner.starts_with("else") || inner.starts_with('^'))
+            && let Some(levels) = open.last_mut()
+        {
+            *levels += 1;
+            depth += 1;
         }
         if depth > DEEPEST_BLOCKS {
             return Err(TooDeep {

@@ -14,7 +14,7 @@ use std::cell::Cell;
 /// What a render may spend: roughly the bytes it handles, repeated ones included.
 const BUDGET: u64 = 64 << 20;
 /// What a step costs beyond the bytes it handles.
-const STEP_COST: u64 = 64;
+const STEP_COST: u64 = 256;
 
 thread_local! {
     // Helpers are shared by all senders, and handlebars gives them no place of their own for one render. A render stays

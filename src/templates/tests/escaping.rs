@@ -2,6 +2,8 @@ use super::{Folder, text};
 
 const ODD: &str = r#"{"name":"Smith & Sons <b>'\"=`","url":"https://x.example/?a=1&b=2"}"#;
 
+const LONG: &str = "https://x.example/a-path-that-is-longer-than-a-line-of-a-mail-should-be-but-must-not-be-cut/0123456789";
+
 #[test]
 fn html_escapes_and_nothing_else_does() {
     let all = "{{> both}} {{{name}}} {{default none url}}";
@@ -76,15 +78,24 @@ fn a_value_makes_no_second_header() {
 fn the_text_is_made_from_the_html_where_there_is_none() {
     let folder = Folder::new().with("t/subject.hbs", "S").with(
         "t/html.hbs",
-        "<html><head><title>no</title><style>p{}</style></head><body><div style=\"display:none\">hid</div>\
-         <table><tr><td><h1>Hello {{n}}</h1><p>Go <a href=\"https://x.example/?a=1&amp;b=2\">here</a>.</p></td></tr></table></body></html>",
+        "<html><head><title>TITLE</title><style>p{}</style></head><body><div style=\"display:none\">hid</div>\
+         <table><tr><td><h1>Hello {{n}}</h1><p>Go <a href=\"https://x.example/?a=1&amp;b=2\">here</a>. Or write to <a href=\"mailto:help@x.example\">help@x.example</a>, \
+         or see <a href=\"https://x.example/\">https://x.example/</a>.</p><p><a href=\"{{long}}\">there</a></p></td></tr></table></body></html>",
     );
-    let letter = folder.letter(r#"{"n":"A & B"}"#);
+    let letter = folder.letter(&format!("{{\"n\":\"A & B\",\"long\":\"{LONG}\"}}"));
     let made = letter.text.unwrap();
     assert!(made.contains("Hello A & B"), "{made}");
     assert!(made.contains("[here][1]"), "{made}");
     assert!(made.contains("[1]: https://x.example/?a=1&b=2"), "{made}");
-    assert!(!made.contains("no") && !made.contains("hid"), "{made}");
+    assert!(
+        made.contains("Or write to help@x.example, or see\nhttps://x.example/."),
+        "{made}"
+    );
+    assert!(
+        made.contains("[there][2]") && made.contains(&format!("[2]: {LONG}\n")),
+        "{made}"
+    );
+    assert!(!made.contains("TITLE") && !made.contains("hid"), "{made}");
 }
 
 #[test]

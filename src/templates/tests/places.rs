@@ -174,3 +174,39 @@ fn message_prints_what_was_typed() {
     let unused = templates.check("message", None, &json!({"subject": 1, "body": "b", "x": 1}));
     assert_eq!(unused.unwrap().len(), 1);
 }
+
+#[test]
+fn a_folders_own_message_wraps_what_is_typed() {
+    let folder = Folder::new()
+        .with("message/subject.hbs", "[Acme] {{subject}}")
+        .with("message/text.hbs", "{{optional body}}")
+        .with(
+            "message/html.hbs",
+            "{{#> layout}}{{{optional html}}}{{/layout}}",
+        );
+    let letter = folder
+        .templates()
+        .render("message", None, r#"{"subject":"s","html":"<b>{{x}}</b>"}"#)
+        .unwrap();
+    assert_eq!(letter.subject, "[Acme] s");
+    assert!(letter.html.unwrap().contains("<b>{{x}}</b>"));
+    assert!(letter.text.unwrap().contains("{{x}}"));
+}
+
+#[test]
+fn senders_share_one_set_of_templates() {
+    let templates = super::super::Templates::new(None);
+    std::thread::scope(|scope| {
+        for sender in 0..4 {
+            let templates = &templates;
+            scope.spawn(move || {
+                for mail in 0..50 {
+                    let name = format!("{sender}-{mail}");
+                    let parameters = json!({ "name": name }).to_string();
+                    let letter = templates.render("welcome", None, &parameters).unwrap();
+                    assert_eq!(letter.subject, format!("Welcome, {name}"));
+                }
+            });
+        }
+    });
+}
