@@ -28,7 +28,7 @@ pub(super) fn write(parameters: &Value) -> Result<Letter, Trouble> {
             .into_iter()
             .flat_map(|map| map.keys());
         match nearest(name, keys.map(String::as_str)) {
-            Some(like) => trouble.hint(format!("did you mean it by `{like}`?")),
+            Some(like) => trouble.hint(format!("`{like}` was given: did you mean `{name}`?")),
             None => {
                 trouble.hint("the built-in template takes `subject`, and `body` or `html` or both")
             }

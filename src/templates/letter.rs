@@ -170,7 +170,7 @@ pub(super) fn missing(place: &Place, name: &str, parameters: &Value) -> Trouble 
     collect_keys(parameters, &mut keys);
     let last = name.rsplit(['.', '/']).next().unwrap_or(name);
     let like = nearest(last, keys)
-        .map(|like| format!("; did you mean it by `{like}`?"))
+        .map(|like| format!("; `{like}` was given: did you mean `{name}`?"))
         .unwrap_or_default();
     trouble(&like).hint(format!(
         "give it, or let the template say that it may be missing: {{{{default {name} \"…\"}}}}, {{{{#if (optional {name})}}}}"

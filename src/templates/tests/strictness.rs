@@ -39,7 +39,7 @@ fn a_missing_parameter_is_an_error_wherever_it_is_named() {
         assert!(error.contains("name"), "{source}: {error}");
         assert!(error.contains("is missing"), "{source}: {error}");
         assert!(
-            error.contains("did you mean it by `nmae`?"),
+            error.contains("`nmae` was given: did you mean `"),
             "{source}: {error}"
         );
     }
