@@ -1,3 +1,5 @@
+//! What a value may become in each part: text, mark-up, or a header, and never two headers.
+
 use super::{Folder, text};
 
 const ODD: &str = r#"{"name":"Smith & Sons <b>'\"=`","url":"https://x.example/?a=1&b=2"}"#;

@@ -1,3 +1,5 @@
+//! The helpers, and the wrong calls of them that are told when a template is read.
+
 use super::{refused, rendered};
 
 fn one(source: &str) -> String {

@@ -1,3 +1,5 @@
+//! Names, locales and files: what is found where, and what is refused.
+
 use super::{Folder, text};
 use crate::domain::fault::Kind;
 use serde_json::json;

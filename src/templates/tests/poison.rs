@@ -1,3 +1,5 @@
+//! Templates, parameters and HTML that would overflow a stack, fill the memory or never end.
+
 use super::{Folder, refused, rendered, text};
 use crate::templates::compile::DEEPEST;
 

@@ -1,3 +1,5 @@
+//! What counts as missing, what may be, and how values print.
+
 use super::{Folder, refused, rendered, text};
 use serde_json::json;
 
