@@ -1,3 +1,6 @@
+//! `mailq`: a durable outgoing e-mail queue for one host, on SQLite.
+
+mod commands;
 mod config;
 mod delivery;
 mod domain;
@@ -10,4 +13,8 @@ mod store;
 mod templates;
 mod transport;
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    exit::guard(commands::main)
+}

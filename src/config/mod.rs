@@ -54,6 +54,11 @@ pub struct Retention {
     pub failed: Duration,
 }
 
+/// Where systemd connected this process's stderr to its journal, if it did.
+pub fn journal_stream() -> Option<String> {
+    environment::variable("JOURNAL_STREAM")?.into_string().ok()
+}
+
 impl Config {
     /// Reads the file that `file` names (a flag), else `$MAILQ_CONFIG`, else the one of the system, which may be
     /// missing; then the environment. `database` is the flag that wins over both.

@@ -18,6 +18,8 @@ pub struct Filter {
     pub recipient: Option<String>,
     /// Only mails created at or after this, in milliseconds since 1970.
     pub created_since: Option<i64>,
+    /// Only mails that are due at this, in milliseconds since 1970.
+    pub due_at: Option<i64>,
     /// The newest so many, oldest first.
     pub limit: Option<u64>,
 }
@@ -88,6 +90,10 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     if let Some(since) = filter.created_since {
         parts.push("created_at >= ?".to_owned());
         values.push(Value::Integer(since));
+    }
+    if let Some(due_at) = filter.due_at {
+        parts.push("next_attempt_at <= ?".to_owned());
+        values.push(Value::Integer(due_at));
     }
     (parts.join(" AND "), values)
 }

@@ -119,6 +119,14 @@ impl Templates {
             .map_err(|trouble| trouble.line())
     }
 
+    /// Whether the files of a template are there and sound, whatever its parameters will be.
+    pub fn parse(&self, name: &str) -> Result<(), Fault> {
+        match self.is_built_in(name) {
+            true => Ok(()),
+            false => self.compiled(name, None).as_ref().as_ref().map(|_| ()).map_err(Trouble::fault),
+        }
+    }
+
     /// The names of all templates, sorted; the built-in one included.
     pub fn names(&self) -> Vec<String> {
         let mut names = self.library.names();

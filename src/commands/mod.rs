@@ -1,0 +1,147 @@
+//! The command line: what can be asked for, and who does it. Commands translate; they never decide.
+
+mod cancel;
+mod check;
+mod enqueue;
+mod list;
+mod prune;
+mod queue;
+mod reap;
+mod render;
+mod retry;
+mod send_batch;
+mod show;
+mod stats;
+mod value;
+
+use crate::config::Config;
+use crate::domain::fault::Fault;
+use crate::exit;
+use crate::output::{Level, Output};
+use crate::store::{Access, Store};
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use std::error::Error;
+use std::path::PathBuf;
+
+/// A durable outgoing e-mail queue for one host, on SQLite. Without a command: the queue, as Postfix's mailq shows it.
+#[derive(Debug, Parser)]
+#[command(name = "mailq", version, about, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Args)]
+pub struct Global {
+    /// The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing].
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db].
+    #[arg(long, value_name = "FILE", global = true)]
+    db: Option<PathBuf>,
+    /// Print results as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say more on stderr.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Say only what is wrong on stderr.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Put a mail into the queue. Prints its id when it is on disk.
+    Enqueue(Box<enqueue::EnqueueArgs>),
+    /// Send what is due, until nothing is.
+    SendBatch(send_batch::SendBatchArgs),
+    /// Return the mails of senders that died.
+    Reap(reap::ReapArgs),
+    /// Delete mails that finished long ago, and attachments nobody refers to.
+    Prune(prune::PruneArgs),
+    /// Count mails by queue and state; age, ratios, durations.
+    Stats(stats::StatsArgs),
+    /// List mails.
+    List(list::ListArgs),
+    /// Show all of one mail, and why it did not go out.
+    Show(show::ShowArgs),
+    /// Give FAILED mails another chance; make waiting ones due now.
+    Retry(retry::RetryArgs),
+    /// Take waiting mails out of the queue.
+    Cancel(cancel::CancelArgs),
+    /// Show what a template makes of parameters.
+    Render(render::RenderArgs),
+    /// Look over configuration, database, templates, spool and smarthost.
+    Check(check::CheckArgs),
+}
+
+/// What every command has at hand.
+pub struct Context {
+    pub config: Config,
+    pub output: Output,
+    pub json: bool,
+}
+
+impl Context {
+    /// Opens the database of the configuration.
+    pub fn store(&self, access: Access) -> Result<Store, Fault> {
+        Store::open(self.config.database(), access)
+    }
+}
+
+/// Reads the command line, does what it asks for, and says with which code to end.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    let most = match (cli.global.verbose, cli.global.quiet) {
+        (true, _) => Level::Detail,
+        (_, true) => Level::Error,
+        _ => Level::Notice,
+    };
+    let output = Output::new(most, crate::config::journal_stream().as_deref());
+    let Global { config, db, json, .. } = cli.global;
+    let result = Config::load(config, db)
+        .map_err(anyhow::Error::from)
+        .and_then(|config| dispatch(cli.verb, &Context { config, output, json }));
+    result.unwrap_or_else(|error| exit::report(&error, &output))
+}
+
+fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
+    match verb {
+        None => queue::run(context),
+        Some(Verb::Enqueue(args)) => enqueue::run(*args, context),
+        Some(Verb::SendBatch(args)) => send_batch::run(args, context),
+        Some(Verb::Reap(args)) => reap::run(args, context),
+        Some(Verb::Prune(args)) => prune::run(args, context),
+        Some(Verb::Stats(args)) => stats::run(args, context),
+        Some(Verb::List(args)) => list::run(args, context),
+        Some(Verb::Show(args)) => show::run(args, context),
+        Some(Verb::Retry(args)) => retry::run(args, context),
+        Some(Verb::Cancel(args)) => cancel::run(args, context),
+        Some(Verb::Render(args)) => render::run(args, context),
+        Some(Verb::Check(args)) => check::run(args, context),
+    }
+}
+
+/// What clap says: help and version are results, everything else is wrong usage.
+fn explain(error: &clap::Error) -> u8 {
+    let output = Output::new(Level::Error, None);
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match output.print(&text) {
+            Ok(()) => exit::DONE,
+            Err(unwritable) => exit::report(&unwritable.into(), &output),
+        },
+        _ => {
+            output.complain(&text);
+            let is_encoding = error.source().is_some_and(|cause| cause.is::<value::NotUtf8>());
+            if is_encoding { exit::DATA } else { exit::USAGE }
+        }
+    }
+}

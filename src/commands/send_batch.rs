@@ -1,0 +1,235 @@
+//! `mailq send-batch`: send what is due.
+
+use super::{Context, value};
+use crate::config::{self, Config, Road};
+use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
+use crate::domain::address;
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::state::Status;
+use crate::exit;
+use crate::host;
+use crate::mime::Defaults;
+use crate::output::{Level, Output};
+use crate::spool::Spool;
+use crate::store::{Access, Filter};
+use crate::templates::Templates;
+use crate::transport::file::FileRelay;
+use crate::transport::sendmail::SendmailRelay;
+use crate::transport::smtp::{self, SmtpRelay};
+use anyhow::{Context as _, Result};
+use clap::Args;
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a `sendmail` program may take for one mail: it only queues.
+const SENDMAIL_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+#[derive(Debug, Args)]
+pub struct SendBatchArgs {
+    /// Only mails of this queue.
+    #[arg(long, value_name = "QUEUE", value_parser = value::text())]
+    queue: Vec<String>,
+    /// How many mails to send at most.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// How many mails a transaction claims at most [default: as configured, 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    batch_size: Option<u32>,
+    /// How many connections to use [default: as configured, 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    concurrency: Option<u32>,
+    /// How long to begin new mails.
+    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration, allow_hyphen_values = true)]
+    time_limit: Option<Duration>,
+    /// Render what is due and say what would happen; send and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
+    let workshop = workshop(&context.config)?;
+    if args.dry_run {
+        return rehearse(&args, &workshop, context);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        // A second signal finds the flag set and ends the process at once.
+        flag::register_conditional_default(signal, Arc::clone(&stop)).context("cannot handle signals")?;
+        flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
+    }
+    let plan = plan(&args, &context.config);
+    let mut store = context.store(Access::Write)?;
+    let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
+    drop(store);
+    tell(&summary, context)?;
+    Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
+}
+
+impl Journal for Output {
+    fn warn(&self, line: &str) {
+        self.say(Level::Warning, line);
+    }
+
+    fn note(&self, line: &str) {
+        self.say(Level::Detail, line);
+    }
+}
+
+fn tell(summary: &Summary, context: &Context) -> Result<()> {
+    let Summary { sent, deferred, failed, outages, reaped, expired, took } = summary;
+    for breaker in outages {
+        let until = value::show_moment(breaker.until);
+        let (scope, reason) = (&breaker.scope, &breaker.reason);
+        context.output.say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
+    }
+    let seconds = took.as_secs_f64();
+    let per_second = if seconds > 0.0 { *sent as f64 / seconds } else { 0.0 };
+    let is_out = !outages.is_empty();
+    if context.json {
+        context.output.json(&json!({
+            "sent": sent, "deferred": deferred, "failed": failed, "outage": is_out, "reaped": reaped,
+            "expired": expired, "seconds": round(seconds), "per_second": round(per_second),
+        }))?;
+        return Ok(());
+    }
+    let outage = if is_out { "yes" } else { "no" };
+    context.output.line(&format!(
+        "sent {sent}, deferred {deferred}, failed {failed}, outage {outage} in {seconds:.2}s ({per_second:.1}/s)"
+    ))?;
+    Ok(())
+}
+
+/// Three digits behind the point say all that a measured time can.
+fn round(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+/// What builds messages, from the configuration.
+pub fn workshop(config: &Config) -> Result<Workshop, Fault> {
+    let read = |key: &str, text: &str| {
+        address::parse_list(text).map_err(|fault| Fault::new(Kind::Config, format!("{key} = {text:?}: {fault}")))
+    };
+    Ok(Workshop {
+        templates: Templates::new(Some(config.templates())),
+        spool: Spool::new(config.spool(), config.attachment_roots()),
+        defaults: Defaults {
+            from: read("from", &config.from())?.pop(),
+            reply_to: config.reply_to().map(|text| read("reply_to", &text)).transpose()?.unwrap_or_default(),
+        },
+        max_message_size: config.max_message_size(),
+    })
+}
+
+fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
+    let send = config.send();
+    let concurrency = |own: Option<usize>| args.concurrency.map_or(own.unwrap_or(config.concurrency()), |n| n as usize);
+    let (mut lanes, mut shared) = (Vec::new(), Vec::new());
+    for queue in config.queues() {
+        let own = config.own_concurrency(queue);
+        if config.has_own_road(queue) || own.is_some() {
+            lanes.push(lane(vec![queue.clone()], false, concurrency(own), config.road(Some(queue))));
+        } else {
+            shared.push(queue.clone());
+        }
+    }
+    lanes.push(lane(shared, true, concurrency(None), config.road(None)));
+    let own_policy = |queue: &String| (queue.clone(), config.policy(Some(queue)));
+    Plan {
+        lanes,
+        policies: config.queues().iter().map(own_policy).collect::<HashMap<_, _>>(),
+        policy: config.policy(None),
+        only: args.queue.clone(),
+        lease: send.lease,
+        batch_size: args.batch_size.map_or(send.batch_size, |n| n as usize),
+        limit: args.limit,
+        time_limit: args.time_limit.or(send.time_limit),
+        worker: host::worker_id(),
+    }
+}
+
+fn lane(queues: Vec<String>, others: bool, concurrency: usize, road: Road) -> Lane {
+    let (scope, relay): (String, RelayMaker) = match road {
+        Road::Smtp(smtp) => {
+            let settings = Arc::new(settings(smtp));
+            (settings.scope(), Box::new(move || Box::new(SmtpRelay::new(Arc::clone(&settings)))))
+        }
+        Road::File { directory } => (
+            format!("file:{}", directory.display()),
+            Box::new(move || Box::new(FileRelay::new(directory.clone()))),
+        ),
+        Road::Sendmail { program } => (
+            format!("sendmail:{}", program.display()),
+            Box::new(move || Box::new(SendmailRelay::new(program.clone(), SENDMAIL_LIMIT))),
+        ),
+    };
+    Lane { queues, others, concurrency, scope, relay }
+}
+
+/// The smarthost's settings, as its transport wants them.
+pub fn settings(smtp: config::Smtp) -> smtp::Settings {
+    let mut settings = smtp::Settings::new(smtp.host, smtp.port);
+    settings.tls = match smtp.tls {
+        config::Tls::None => smtp::Tls::None,
+        config::Tls::Opportunistic => smtp::Tls::Opportunistic,
+        config::Tls::StartTls => smtp::Tls::StartTls,
+        config::Tls::Implicit => smtp::Tls::Implicit,
+    };
+    settings.auth = match smtp.auth {
+        config::Auth::Auto => smtp::Auth::Auto,
+        config::Auth::Plain => smtp::Auth::Plain,
+        config::Auth::Login => smtp::Auth::Login,
+        config::Auth::XOAuth2 => smtp::Auth::XOauth2,
+    };
+    settings.username = smtp.username;
+    settings.password =
+        smtp.password.map(|secret| smtp::Secret::new(move || secret.read().map_err(|fault| fault.to_string())));
+    settings.ca_file = smtp.ca_file;
+    settings.hello_name = smtp.hello_name.unwrap_or_else(host::name);
+    settings.timeout = smtp.timeout;
+    settings.mail_timeout = smtp.mail_timeout.unwrap_or(settings.mail_timeout);
+    settings.idle_limit = smtp.idle_timeout.unwrap_or(settings.idle_limit);
+    settings.max_messages_per_connection =
+        smtp.max_messages_per_connection.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    settings.idempotency_header = smtp.idempotency_header;
+    settings
+}
+
+/// Renders what is due and says what would happen to it.
+fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Result<u8> {
+    let store = context.store(Access::Read)?;
+    let now = host::now_ms();
+    let due = store.list(&Filter {
+        statuses: vec![Status::Pending],
+        queues: args.queue.clone(),
+        due_at: Some(now),
+        limit: args.limit,
+        ..Filter::default()
+    })?;
+    let (mut good, mut bad) = (0u64, 0u64);
+    for (id, record) in due {
+        let made = record.and_then(|record| workshop.prepare(&record.mail, now).map_err(|(_, words)| words));
+        match made {
+            Ok(outgoing) => {
+                good += 1;
+                let recipients = outgoing.envelope.recipients.len();
+                let size = outgoing.content.size();
+                context.output.say(Level::Detail, &format!("mail {id}: {recipients} recipients, {size} bytes"));
+            }
+            Err(words) => {
+                bad += 1;
+                context.output.say(Level::Warning, &format!("mail {id} would fail: {words}"));
+            }
+        }
+    }
+    if context.json {
+        context.output.json(&json!({ "would_send": good, "would_fail": bad }))?;
+    } else {
+        context.output.line(&format!("would send {good}, would fail {bad}"))?;
+    }
+    Ok(exit::DONE)
+}

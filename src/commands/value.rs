@@ -1,0 +1,175 @@
+//! Values of options, read at the door: durations, moments, files named by `@` and `-`.
+
+use crate::config::units;
+use crate::domain::fault::{Fault, Kind};
+use chrono::{DateTime, Local, NaiveDateTime, TimeZone};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::fmt;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+/// The value of an option is not UTF-8.
+#[derive(Debug)]
+pub struct NotUtf8;
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not UTF-8")
+    }
+}
+
+impl std::error::Error for NotUtf8 {}
+
+/// For clap: a text; one that is not UTF-8 is refused by the option's name.
+pub fn text() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|text| text.into_string().map_err(|_| NotUtf8))
+}
+
+/// For clap: a duration such as `90s`, `2m`, `30d`; `0s` is one.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    units::duration(text)
+}
+
+/// For clap: a duration that is longer than nothing.
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
+    units::positive_duration(text)
+}
+
+/// A moment in milliseconds since 1970, and what was assumed about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    pub at_ms: i64,
+    /// The text named no zone: this host's was taken.
+    pub assumed_local: bool,
+}
+
+/// Reads `2026-12-24T09:00:00+01:00`, the same with `Z` or with a blank for the `T`, or `+2d` from `now_ms`. Without a
+/// zone it is this host's time.
+pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
+    let wrong = |why: String| {
+        Fault::new(Kind::Usage, format!("{option} {text:?}: {why}"))
+            .hint("write 2026-12-24T09:00:00+01:00, 2026-12-24T08:00:00Z or +2d")
+    };
+    if let Some(later) = text.strip_prefix('+') {
+        let later = units::duration(later).map_err(wrong)?;
+        let later = i64::try_from(later.as_millis()).map_err(|_| wrong("is too far ahead".into()))?;
+        return Ok(Moment { at_ms: now_ms.saturating_add(later), assumed_local: false });
+    }
+    let in_range = |at_ms: i64, assumed_local| match at_ms {
+        0..=253_402_300_799_999 => Ok(Moment { at_ms, assumed_local }),
+        _ => Err(wrong("is out of range".into())),
+    };
+    let strict = text.replacen(' ', "T", 1);
+    if let Ok(time) = DateTime::parse_from_rfc3339(&strict) {
+        return in_range(time.timestamp_millis(), false);
+    }
+    for pattern in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
+        if let Ok(time) = NaiveDateTime::parse_from_str(&strict, pattern) {
+            let time = Local
+                .from_local_datetime(&time)
+                .earliest()
+                .ok_or_else(|| wrong("does not exist in this host's zone".into()))?;
+            return in_range(time.timestamp_millis(), true);
+        }
+    }
+    Err(wrong("is no time".into()))
+}
+
+/// A moment as this host's clock shows it, with its zone.
+pub fn show_moment(at_ms: i64) -> String {
+    match Local.timestamp_millis_opt(at_ms).earliest() {
+        Some(time) => time.format("%Y-%m-%d %H:%M:%S %:z").to_string(),
+        None => format!("{at_ms} ms"),
+    }
+}
+
+/// The text of an option that may name a file: `@FILE`, `-` for stdin, or the text itself.
+pub fn text_or_file(option: &str, value: &str, may_be_stdin: bool) -> Result<String, Fault> {
+    if may_be_stdin && value == "-" {
+        return stdin(option);
+    }
+    match value.strip_prefix('@') {
+        None => Ok(value.to_owned()),
+        Some(path) => file(option, Path::new(path)),
+    }
+}
+
+/// All of stdin as UTF-8.
+pub fn stdin(option: &str) -> Result<String, Fault> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|e| {
+        Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {e}"))
+    })?;
+    utf8(option, "stdin", bytes)
+}
+
+/// All of a file as UTF-8.
+pub fn file(option: &str, path: &Path) -> Result<String, Fault> {
+    let shown = path.display();
+    let meta = fs::metadata(path).map_err(|e| missing(option, path, &e))?;
+    if meta.is_dir() {
+        return Err(Fault::new(Kind::NoInput, format!("{option} @{shown}: is a directory")));
+    }
+    let bytes = fs::read(path).map_err(|e| missing(option, path, &e))?;
+    utf8(option, &shown.to_string(), bytes)
+}
+
+fn missing(option: &str, path: &Path, e: &io::Error) -> Fault {
+    let kind = match e.kind() {
+        io::ErrorKind::PermissionDenied => Kind::Permission,
+        _ => Kind::NoInput,
+    };
+    let words = e.to_string();
+    let words = words.split(" (os error").next().unwrap_or(&words);
+    Fault::new(kind, format!("{option} @{}: {}", path.display(), words.to_lowercase()))
+        .hint("a value that begins with @ names a file")
+}
+
+fn utf8(option: &str, source: &str, bytes: Vec<u8>) -> Result<String, Fault> {
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Fault::new(Kind::Data, format!("{option}: {source} is not UTF-8 at byte {at}"))
+            .hint("convert it first: iconv -f ISO-8859-1 -t UTF-8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    #[test]
+    fn a_moment_has_a_zone_or_says_that_it_took_one() {
+        let at = |text| moment("--at", text, NOW).unwrap();
+        assert_eq!(at("2027-01-15T08:00:00Z").at_ms, NOW);
+        assert_eq!(at("2027-01-15 10:00:00+02:00").at_ms, NOW);
+        assert_eq!(at("+2h").at_ms, NOW + 7_200_000);
+        assert!(!at("2027-01-15T08:00:00Z").assumed_local);
+        assert!(at("2027-01-15 08:00").assumed_local);
+    }
+
+    #[test]
+    fn what_is_no_moment_is_named() {
+        for text in ["tomorrow", "", "2027-13-01T00:00:00Z", "1800000000", "+", "+5", "-1d", "1969-01-01T00:00:00Z"] {
+            let fault = moment("--at", text, NOW).unwrap_err();
+            assert_eq!(fault.kind(), Kind::Usage, "{text}");
+            assert!(fault.to_string().contains("--at"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn text_is_taken_as_it_is_unless_it_names_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("body");
+        fs::write(&path, b"a\xff").unwrap();
+        assert_eq!(text_or_file("--body", "a @b", true).unwrap(), "a @b");
+        let named = format!("@{}", path.display());
+        assert_eq!(text_or_file("--body", &named, true).unwrap_err().kind(), Kind::Data);
+        assert_eq!(text_or_file("--body", "@/no/such", true).unwrap_err().kind(), Kind::NoInput);
+        let dir = format!("@{}", dir.path().display());
+        assert_eq!(text_or_file("--body", &dir, true).unwrap_err().kind(), Kind::NoInput);
+    }
+}
