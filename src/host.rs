@@ -8,13 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The wall clock, in milliseconds since 1970, UTC. Never negative.
 pub fn now_ms() -> i64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the wall clock"
-    )]
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX / 4)
 }
 
@@ -26,16 +21,9 @@ pub fn draw() -> f64 {
 /// The name of this host.
 pub fn name() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name: String = name
-        .trim()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c))
-        .collect();
-    if name.is_empty() {
-        "localhost".to_owned()
-    } else {
-        name
-    }
+    let name: String =
+        name.trim().chars().filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c)).collect();
+    if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
 /// Who this process is, as `locked_by` says it: host, process, when it started, this boot, and a random part.
@@ -43,11 +31,7 @@ pub fn worker_id() -> String {
     let pid = process::id();
     let host = name();
     let started = Process::look(pid).map_or(0, |process| process.started);
-    format!(
-        "{host}/{pid}/{started}/{}/{:08x}",
-        boot(),
-        rand::random::<u32>()
-    )
+    format!("{host}/{pid}/{started}/{}/{:08x}", boot(), rand::random::<u32>())
 }
 
 /// Whether the process that made the worker id `worker` is seen running on this host, this boot. A stopped process
@@ -85,10 +69,7 @@ impl Process {
         let mut fields = fields.split_whitespace();
         let state = fields.next()?;
         let started = fields.nth(18)?.parse().ok()?;
-        Some(Process {
-            started,
-            is_going: !matches!(state, "T" | "t" | "Z" | "X"),
-        })
+        Some(Process { started, is_going: !matches!(state, "T" | "t" | "Z" | "X") })
     }
 }
 
@@ -104,14 +85,8 @@ mod tests {
         assert!(!is_running(""));
         let parts: Vec<&str> = me.split('/').collect();
         let other_start = format!("{}/{}/1/{}/{}", parts[0], parts[1], parts[3], parts[4]);
-        assert!(
-            !is_running(&other_start),
-            "a process number that was given out again"
-        );
-        let other_boot = format!(
-            "{}/{}/{}/00000000/{}",
-            parts[0], parts[1], parts[2], parts[4]
-        );
+        assert!(!is_running(&other_start), "a process number that was given out again");
+        let other_boot = format!("{}/{}/{}/00000000/{}", parts[0], parts[1], parts[2], parts[4]);
         assert!(!is_running(&other_boot));
     }
 }

@@ -60,10 +60,7 @@ impl std::error::Error for Unwritable {}
 impl Output {
     /// Writes lines on stderr up to `most`; `journal` is the value of `$JOURNAL_STREAM`.
     pub fn new(most: Level, journal: Option<&str>) -> Output {
-        Output {
-            most,
-            to_journal: journal.is_some_and(is_stderr),
-        }
+        Output { most, to_journal: journal.is_some_and(is_stderr) }
     }
 
     /// Writes `text`, which may have several lines, to stdout.
@@ -80,11 +77,7 @@ impl Output {
 
     /// Writes a document to stdout byte for byte, unless a terminal shows it.
     pub fn document(&self, text: &str) -> Result<(), Unwritable> {
-        if io::stdout().is_terminal() {
-            self.print(text)
-        } else {
-            write_out(text.as_bytes())
-        }
+        if io::stdout().is_terminal() { self.print(text) } else { write_out(text.as_bytes()) }
     }
 
     /// Writes `value` as JSON on one line to stdout.
@@ -125,10 +118,7 @@ impl Output {
 
 fn write_out(bytes: &[u8]) -> Result<(), Unwritable> {
     let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(bytes)
-        .and_then(|()| stdout.flush())
-        .map_err(Unwritable)
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Unwritable)
 }
 
 /// Whether `stream`, a device and an inode number, is what stderr goes to.
@@ -186,9 +176,7 @@ pub struct Table {
 impl Table {
     /// A table with these titles.
     pub fn new(titles: &[&str]) -> Table {
-        Table {
-            rows: vec![titles.iter().map(|title| (*title).to_owned()).collect()],
-        }
+        Table { rows: vec![titles.iter().map(|title| (*title).to_owned()).collect()] }
     }
 
     pub fn row(&mut self, cells: Vec<String>) {
@@ -200,11 +188,8 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let rows: Vec<Vec<String>> = self
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|cell| tame_line(cell)).collect())
-            .collect();
+        let rows: Vec<Vec<String>> =
+            self.rows.iter().map(|row| row.iter().map(|cell| tame_line(cell)).collect()).collect();
         let width = |column: usize| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -255,10 +240,7 @@ mod tests {
         let mut table = Table::new(&["queue", "sent"]);
         table.row(vec!["default".into(), "7".into()]);
         table.row(vec!["bulk".into(), "1200".into()]);
-        assert_eq!(
-            table.to_string(),
-            "queue    sent\ndefault     7\nbulk     1200\n"
-        );
+        assert_eq!(table.to_string(), "queue    sent\ndefault     7\nbulk     1200\n");
     }
 
     #[test]

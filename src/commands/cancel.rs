@@ -34,11 +34,17 @@ pub fn run(args: CancelArgs, context: &Context) -> Result<u8> {
         match what {
             Cancelled::Done => {}
             Cancelled::Missing => {
-                refused = Some(Fault::new(Kind::NoInput, format!("no mail {id}")).hint("`mailq list` shows what is there"));
+                refused = Some(
+                    Fault::new(Kind::NoInput, format!("no mail {id}"))
+                        .hint("`mailq list` shows what is there"),
+                );
             }
             Cancelled::Refused(state) => {
                 refused = refused.or_else(|| {
-                    Some(Fault::new(Kind::Data, format!("mail {id} is {state}")).hint("only PENDING mails can be cancelled"))
+                    Some(
+                        Fault::new(Kind::Data, format!("mail {id} is {state}"))
+                            .hint("only PENDING mails can be cancelled"),
+                    )
                 });
             }
         }

@@ -28,7 +28,10 @@ pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
     let config = &context.config;
     let shown = |path: &Path| path.display().to_string();
     let mut findings: Vec<Finding> = vec![
-        ("configuration".into(), Ok(config.file().map_or("defaults only".into(), |path| shown(path)))),
+        (
+            "configuration".into(),
+            Ok(config.file().map_or("defaults only".into(), |path| shown(path))),
+        ),
         ("database".into(), context.store(Access::Read).map(|_| shown(config.database()))),
         ("spool".into(), spool(&config.spool()).map(|()| shown(&config.spool()))),
     ];
@@ -45,8 +48,12 @@ pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
             Err(fault) => (fault.to_string(), false),
         };
         match context.json {
-            true => context.output.json(&json!({ "check": name, "ok": is_sound, "detail": words }))?,
-            false => context.output.line(&format!("{:<8} {name}: {words}", if is_sound { "ok" } else { "PROBLEM" }))?,
+            true => {
+                context.output.json(&json!({ "check": name, "ok": is_sound, "detail": words }))?
+            }
+            false => context
+                .output
+                .line(&format!("{:<8} {name}: {words}", if is_sound { "ok" } else { "PROBLEM" }))?,
         }
         worst = worst.or(result.err());
     }
@@ -59,26 +66,40 @@ pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
 /// The spool must take files, or not be there yet in a place that takes it.
 fn spool(dir: &Path) -> Result<(), Fault> {
     let place = if dir.exists() { dir } else { dir.parent().unwrap_or(Path::new("/")) };
-    let is_ready = fs::metadata(place).is_ok_and(|meta| meta.is_dir() && !meta.permissions().readonly());
+    let is_ready =
+        fs::metadata(place).is_ok_and(|meta| meta.is_dir() && !meta.permissions().readonly());
     match is_ready {
         true => Ok(()),
-        false => Err(Fault::new(Kind::CannotCreate, format!("{} cannot be written", dir.display()))
-            .hint(format!("create it for the user who enqueues: mkdir -p {}", dir.display()))),
+        false => {
+            Err(Fault::new(Kind::CannotCreate, format!("{} cannot be written", dir.display()))
+                .hint(format!("create it for the user who enqueues: mkdir -p {}", dir.display())))
+        }
     }
 }
 
 /// The ways out: the usual one, and those of queues with their own.
 fn roads(offline: bool, context: &Context) -> Vec<Finding> {
     let config = &context.config;
-    let own = config.queues().iter().filter(|queue| config.has_own_road(queue)).map(|queue| Some(queue.as_str()));
+    let own = config
+        .queues()
+        .iter()
+        .filter(|queue| config.has_own_road(queue))
+        .map(|queue| Some(queue.as_str()));
     let mut findings = Vec::new();
     for queue in std::iter::once(None).chain(own) {
-        let name = queue.map_or("transport".to_owned(), |queue| format!("transport of queue {queue}"));
+        let name =
+            queue.map_or("transport".to_owned(), |queue| format!("transport of queue {queue}"));
         let result = match config.road(queue) {
-            Road::File { directory } if directory.is_dir() => Ok(format!("files in {}", directory.display())),
-            Road::File { directory } => Err(Fault::new(Kind::Config, format!("no directory {}", directory.display()))),
+            Road::File { directory } if directory.is_dir() => {
+                Ok(format!("files in {}", directory.display()))
+            }
+            Road::File { directory } => {
+                Err(Fault::new(Kind::Config, format!("no directory {}", directory.display())))
+            }
             Road::Sendmail { program } if program.is_file() => Ok(program.display().to_string()),
-            Road::Sendmail { program } => Err(Fault::new(Kind::Config, format!("no program {}", program.display()))),
+            Road::Sendmail { program } => {
+                Err(Fault::new(Kind::Config, format!("no program {}", program.display())))
+            }
             Road::Smtp(smtp) => {
                 if let Some(warning) = smtp.password.as_ref().and_then(|secret| secret.warning()) {
                     context.output.say(Level::Warning, &warning);

@@ -111,7 +111,9 @@ pub fn run(args: EnqueueArgs, context: &Context) -> Result<u8> {
     let mut draft = draft(&args, context, now, &mut warnings)?;
     for warning in &warnings {
         if args.strict {
-            return Err(Fault::new(Kind::Data, warning.clone()).hint("--strict makes warnings errors").into());
+            return Err(Fault::new(Kind::Data, warning.clone())
+                .hint("--strict makes warnings errors")
+                .into());
         }
         context.output.say(Level::Warning, warning);
     }
@@ -151,20 +153,38 @@ fn lost_id(unwritable: &Unwritable, id: &str) -> Fault {
         .hint("with --key, running the command again queues no second one")
 }
 
-fn draft(args: &EnqueueArgs, context: &Context, now: i64, warnings: &mut Vec<String>) -> Result<Draft> {
-    let (to, cc, bcc) = (list("--to", &args.to)?, list("--cc", &args.cc)?, list("--bcc", &args.bcc)?);
+fn draft(
+    args: &EnqueueArgs,
+    context: &Context,
+    now: i64,
+    warnings: &mut Vec<String>,
+) -> Result<Draft> {
+    let (to, cc, bcc) =
+        (list("--to", &args.to)?, list("--cc", &args.cc)?, list("--bcc", &args.bcc)?);
     if to.is_empty() && cc.is_empty() && bcc.is_empty() {
-        return Err(Fault::new(Kind::Usage, "no recipient").hint("name one with --to, --cc or --bcc").into());
+        return Err(Fault::new(Kind::Usage, "no recipient")
+            .hint("name one with --to, --cc or --bcc")
+            .into());
     }
     let from = args.from.as_deref().map(|text| one("--from", text)).transpose()?;
     if from.is_none() && !context.config.has_from() {
         let from = context.config.from();
-        warnings.push(format!("no sender is configured, so the mail will be from {from}; set `from`, or give --from"));
+        warnings.push(format!(
+            "no sender is configured, so the mail will be from {from}; set `from`, or give --from"
+        ));
     }
-    let reply_to = args.reply_to.as_ref().map(|text| list("--reply-to", std::slice::from_ref(text))).transpose()?;
+    let reply_to = args
+        .reply_to
+        .as_ref()
+        .map(|text| list("--reply-to", std::slice::from_ref(text)))
+        .transpose()?;
     let (template, parameters) = content(&args.content)?;
     let templates = Templates::new(Some(context.config.templates()));
-    let told = templates.check(&template, args.content.locale.as_deref(), &Value::Object(parameters.clone()))?;
+    let told = templates.check(
+        &template,
+        args.content.locale.as_deref(),
+        &Value::Object(parameters.clone()),
+    )?;
     warnings.extend(told);
     let due = due(args, context, now)?;
     let expires = args.expires_in.map(|after| {
@@ -237,13 +257,18 @@ fn check_queue(queue: &str) -> Result<(), Fault> {
 
 fn due(args: &EnqueueArgs, context: &Context, now: i64) -> Result<Option<i64>, Fault> {
     if let Some(later) = args.r#in {
-        return Ok(Some(now.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX / 4))));
+        return Ok(Some(
+            now.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX / 4)),
+        ));
     }
     let Some(text) = &args.at else { return Ok(None) };
     let Moment { at_ms, assumed_local } = value::moment("--at", text, now)?;
     if assumed_local {
         let shown = value::show_moment(at_ms);
-        context.output.say(Level::Notice, &format!("--at {text:?} names no zone: taken as {shown}, this host's time"));
+        context.output.say(
+            Level::Notice,
+            &format!("--at {text:?} names no zone: taken as {shown}, this host's time"),
+        );
     }
     Ok(Some(at_ms))
 }
@@ -278,8 +303,10 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
         return Err(Fault::new(Kind::Usage, "--subject is sent as it is; it has no parameters")
             .hint("use --template for a mail with parameters"));
     }
-    let body = args.body.as_deref().map(|text| value::text_or_file("--body", text, true)).transpose()?;
-    let html = args.html.as_deref().map(|text| value::text_or_file("--html", text, false)).transpose()?;
+    let body =
+        args.body.as_deref().map(|text| value::text_or_file("--body", text, true)).transpose()?;
+    let html =
+        args.html.as_deref().map(|text| value::text_or_file("--html", text, false)).transpose()?;
     parameters.insert("subject".into(), subject.clone().into());
     if let Some(body) = body.or_else(|| html.is_none().then(String::new)) {
         parameters.insert("body".into(), body.into());
@@ -293,7 +320,10 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
 fn object(text: &str) -> Result<Map<String, Value>, Fault> {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Fault::new(Kind::Data, "--params is no JSON object").hint("write {\"name\": \"Ada\"}")),
+        Ok(_) => {
+            Err(Fault::new(Kind::Data, "--params is no JSON object")
+                .hint("write {\"name\": \"Ada\"}"))
+        }
         Err(e) => Err(Fault::new(Kind::Data, format!("--params is not JSON: {e}"))
             .hint("write {\"name\": \"Ada\"}, or @FILE for a file")),
     }
@@ -301,7 +331,9 @@ fn object(text: &str) -> Result<Map<String, Value>, Fault> {
 
 fn key_and_value(option: &str, pair: &str) -> Result<(String, String), Fault> {
     match pair.split_once('=') {
-        Some(("", _)) => Err(Fault::new(Kind::Usage, format!("{option} {pair:?} has no key before the ="))),
+        Some(("", _)) => {
+            Err(Fault::new(Kind::Usage, format!("{option} {pair:?} has no key before the =")))
+        }
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(Fault::new(Kind::Usage, format!("{option} {pair:?} has no ="))
             .hint(format!("write {option} key=value"))),
@@ -312,7 +344,8 @@ fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Fault> {
     let mut all = BTreeMap::new();
     for text in texts {
         let (name, value) = text.split_once(':').ok_or_else(|| {
-            Fault::new(Kind::Usage, format!("--header {text:?} has no colon")).hint("write --header 'Name: value'")
+            Fault::new(Kind::Usage, format!("--header {text:?} has no colon"))
+                .hint("write --header 'Name: value'")
         })?;
         let value = value.trim_matches([' ', '\t']);
         check_header(name, value).map_err(|fault| named("--header", &fault))?;
@@ -347,11 +380,15 @@ fn attachments(args: &EnqueueArgs, spool: &Spool, limit: u64) -> Result<Vec<Atta
         };
         let at = bytes.iter().position(|b| *b == b'=').ok_or_else(wrong)?;
         let cid = std::str::from_utf8(&bytes[..at]).map_err(|_| wrong())?;
-        let is_sound = !cid.is_empty() && cid.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-@".contains(&b));
+        let is_sound = !cid.is_empty()
+            && cid.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-@".contains(&b));
         if !is_sound {
             return Err(wrong());
         }
-        take_in(&PathBuf::from(OsString::from_vec(bytes[at + 1..].to_vec())), Some(cid.to_owned()))?;
+        take_in(
+            &PathBuf::from(OsString::from_vec(bytes[at + 1..].to_vec())),
+            Some(cid.to_owned()),
+        )?;
     }
     Ok(all)
 }

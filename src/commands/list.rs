@@ -67,7 +67,8 @@ impl Which {
 }
 
 fn status(word: &str) -> Result<Status, String> {
-    Status::from_word(&word.to_ascii_uppercase()).ok_or_else(|| "is PENDING, SENDING, SENT or FAILED".to_owned())
+    Status::from_word(&word.to_ascii_uppercase())
+        .ok_or_else(|| "is PENDING, SENDING, SENT or FAILED".to_owned())
 }
 
 pub fn run(args: ListArgs, context: &Context) -> Result<u8> {
@@ -79,7 +80,8 @@ pub fn run(args: ListArgs, context: &Context) -> Result<u8> {
         }
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["id", "status", "queue", "created", "attempts", "to", "template", "error"]);
+    let mut table =
+        Table::new(&["id", "status", "queue", "created", "attempts", "to", "template", "error"]);
     for (id, record) in &found {
         table.row(row(*id, record));
     }
@@ -94,7 +96,8 @@ fn row(id: MailId, record: &Result<Record, String>) -> Vec<String> {
     };
     let mail = &record.mail;
     let to = [&mail.to, &mail.cc, &mail.bcc].into_iter().find(|list| !list.is_empty());
-    let error = [&record.failure, &record.error_message].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let error =
+        [&record.failure, &record.error_message].into_iter().flatten().cloned().collect::<Vec<_>>();
     vec![
         id.to_string(),
         record.status.to_string(),
@@ -150,6 +153,7 @@ pub fn chosen(ids: &[String], which: &Which, yes: bool, context: &Context) -> Re
 pub fn id(text: &str) -> Result<MailId, Fault> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(MailId(number)),
-        _ => Err(Fault::new(Kind::Usage, format!("{text:?} is no mail id")).hint("`mailq list` shows them")),
+        _ => Err(Fault::new(Kind::Usage, format!("{text:?} is no mail id"))
+            .hint("`mailq list` shows them")),
     }
 }

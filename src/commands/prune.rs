@@ -92,7 +92,9 @@ pub fn run(args: PruneArgs, context: &Context) -> Result<u8> {
     }
     let would = if args.dry_run { "would have " } else { "" };
     let total = sent + failed;
-    context.output.line(&format!("{would}deleted {total} mails ({sent} SENT, {failed} FAILED) and {files} attachments"))?;
+    context.output.line(&format!(
+        "{would}deleted {total} mails ({sent} SENT, {failed} FAILED) and {files} attachments"
+    ))?;
     Ok(exit::DONE)
 }
 
@@ -104,10 +106,14 @@ struct Archive {
 
 impl Archive {
     fn open(path: &Path) -> Result<Archive, Fault> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o640).open(path).map_err(|e| {
-            Fault::new(Kind::CannotCreate, format!("cannot open archive {}: {e}", path.display()))
+        let file =
+            OpenOptions::new().create(true).append(true).mode(0o640).open(path).map_err(|e| {
+                Fault::new(
+                    Kind::CannotCreate,
+                    format!("cannot open archive {}: {e}", path.display()),
+                )
                 .hint("nothing was deleted")
-        })?;
+            })?;
         Ok(Archive { file, path: path.to_owned() })
     }
 

@@ -11,7 +11,8 @@ use chrono::{Local, TimeZone};
 
 pub fn run(context: &Context) -> Result<u8> {
     let store = context.store(Access::Read)?;
-    let waiting = store.list(&Filter { statuses: vec![Status::Pending, Status::Sending], ..Filter::default() })?;
+    let waiting = store
+        .list(&Filter { statuses: vec![Status::Pending, Status::Sending], ..Filter::default() })?;
     if context.json {
         for (id, record) in &waiting {
             context.output.json(&super::show::as_json(*id, record))?;
@@ -41,7 +42,8 @@ pub fn run(context: &Context) -> Result<u8> {
 
 /// The mail's own bytes: the row holds no rendered text.
 fn size(record: &Record) -> u64 {
-    let attachments: Vec<Attachment> = serde_json::from_str(&record.mail.attachments).unwrap_or_default();
+    let attachments: Vec<Attachment> =
+        serde_json::from_str(&record.mail.attachments).unwrap_or_default();
     let files: u64 = attachments.iter().filter_map(|one| one.size).sum();
     record.mail.parameters.len() as u64 + files
 }

@@ -27,13 +27,16 @@ pub fn run(args: ReapArgs, context: &Context) -> Result<u8> {
     let reaped = store.reap(millis(lease), host::now_ms(), &host::is_running, args.dry_run)?;
     let (returned, failed, held) = (reaped.returned.len(), reaped.failed.len(), reaped.held);
     if context.json {
-        let ids = |all: &[crate::domain::message::MailId]| all.iter().map(|id| id.0).collect::<Vec<_>>();
+        let ids =
+            |all: &[crate::domain::message::MailId]| all.iter().map(|id| id.0).collect::<Vec<_>>();
         context.output.json(&json!({
             "returned": ids(&reaped.returned), "failed": ids(&reaped.failed), "held": held, "dry_run": args.dry_run,
         }))?;
         return Ok(exit::DONE);
     }
     let would = if args.dry_run { "would have " } else { "" };
-    context.output.line(&format!("{would}returned {returned}, failed {failed}; {held} in hand, their leases not over"))?;
+    context.output.line(&format!(
+        "{would}returned {returned}, failed {failed}; {held} in hand, their leases not over"
+    ))?;
     Ok(exit::DONE)
 }

@@ -26,20 +26,27 @@ pub fn run(args: RenderArgs, context: &Context) -> Result<u8> {
         Some(text) => {
             let id = list::id(text)?;
             let record = context.store(Access::Read)?.show(id)?;
-            let record = record.ok_or_else(|| Fault::new(Kind::NoInput, format!("no mail {id}")))?;
-            let mail = record.map_err(|why| Fault::new(Kind::Data, format!("mail {id} cannot be read: {why}")))?.mail;
+            let record =
+                record.ok_or_else(|| Fault::new(Kind::NoInput, format!("no mail {id}")))?;
+            let mail = record
+                .map_err(|why| Fault::new(Kind::Data, format!("mail {id} cannot be read: {why}")))?
+                .mail;
             (mail.template, mail.locale, mail.parameters)
         }
         None => {
             let (template, parameters) = content(&args.content)?;
             let parameters = Value::Object(parameters);
-            for warning in templates.check(&template, args.content.locale.as_deref(), &parameters)? {
+            for warning in
+                templates.check(&template, args.content.locale.as_deref(), &parameters)?
+            {
                 context.output.say(Level::Warning, &warning);
             }
             (template, args.content.locale, parameters.to_string())
         }
     };
-    let letter = templates.render(&template, locale.as_deref(), &parameters).map_err(|words| Fault::new(Kind::Data, words))?;
+    let letter = templates
+        .render(&template, locale.as_deref(), &parameters)
+        .map_err(|words| Fault::new(Kind::Data, words))?;
     if context.json {
         context.output.json(&json!({
             "subject": letter.subject, "text": letter.text, "html": letter.html, "headers": letter.headers,

@@ -34,11 +34,17 @@ pub fn run(args: RetryArgs, context: &Context) -> Result<u8> {
         };
         match what {
             Retried::Missing => {
-                refused = Some(Fault::new(Kind::NoInput, format!("no mail {id}")).hint("`mailq list` shows what is there"));
+                refused = Some(
+                    Fault::new(Kind::NoInput, format!("no mail {id}"))
+                        .hint("`mailq list` shows what is there"),
+                );
             }
             Retried::Refused(state) => {
                 refused = refused.or_else(|| {
-                    Some(Fault::new(Kind::Data, format!("mail {id} is {state}")).hint("only FAILED and PENDING mails are retried"))
+                    Some(
+                        Fault::new(Kind::Data, format!("mail {id} is {state}"))
+                            .hint("only FAILED and PENDING mails are retried"),
+                    )
                 });
             }
             Retried::Again | Retried::Hastened => {}

@@ -59,7 +59,8 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         // A second signal finds the flag set and ends the process at once.
-        flag::register_conditional_default(signal, Arc::clone(&stop)).context("cannot handle signals")?;
+        flag::register_conditional_default(signal, Arc::clone(&stop))
+            .context("cannot handle signals")?;
         flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
     }
     let plan = plan(&args, &context.config);
@@ -85,7 +86,9 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);
-        context.output.say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
+        context
+            .output
+            .say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
     }
     let seconds = took.as_secs_f64();
     let per_second = if seconds > 0.0 { *sent as f64 / seconds } else { 0.0 };
@@ -112,14 +115,19 @@ fn round(number: f64) -> f64 {
 /// What builds messages, from the configuration.
 pub fn workshop(config: &Config) -> Result<Workshop, Fault> {
     let read = |key: &str, text: &str| {
-        address::parse_list(text).map_err(|fault| Fault::new(Kind::Config, format!("{key} = {text:?}: {fault}")))
+        address::parse_list(text)
+            .map_err(|fault| Fault::new(Kind::Config, format!("{key} = {text:?}: {fault}")))
     };
     Ok(Workshop {
         templates: Templates::new(Some(config.templates())),
         spool: Spool::new(config.spool(), config.attachment_roots()),
         defaults: Defaults {
             from: read("from", &config.from())?.pop(),
-            reply_to: config.reply_to().map(|text| read("reply_to", &text)).transpose()?.unwrap_or_default(),
+            reply_to: config
+                .reply_to()
+                .map(|text| read("reply_to", &text))
+                .transpose()?
+                .unwrap_or_default(),
         },
         max_message_size: config.max_message_size(),
     })
@@ -127,12 +135,19 @@ pub fn workshop(config: &Config) -> Result<Workshop, Fault> {
 
 fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
     let send = config.send();
-    let concurrency = |own: Option<usize>| args.concurrency.map_or(own.unwrap_or(config.concurrency()), |n| n as usize);
+    let concurrency = |own: Option<usize>| {
+        args.concurrency.map_or(own.unwrap_or(config.concurrency()), |n| n as usize)
+    };
     let (mut lanes, mut shared) = (Vec::new(), Vec::new());
     for queue in config.queues() {
         let own = config.own_concurrency(queue);
         if config.has_own_road(queue) || own.is_some() {
-            lanes.push(lane(vec![queue.clone()], false, concurrency(own), config.road(Some(queue))));
+            lanes.push(lane(
+                vec![queue.clone()],
+                false,
+                concurrency(own),
+                config.road(Some(queue)),
+            ));
         } else {
             shared.push(queue.clone());
         }
@@ -186,8 +201,9 @@ pub fn settings(smtp: config::Smtp) -> smtp::Settings {
         config::Auth::XOAuth2 => smtp::Auth::XOauth2,
     };
     settings.username = smtp.username;
-    settings.password =
-        smtp.password.map(|secret| smtp::Secret::new(move || secret.read().map_err(|fault| fault.to_string())));
+    settings.password = smtp
+        .password
+        .map(|secret| smtp::Secret::new(move || secret.read().map_err(|fault| fault.to_string())));
     settings.ca_file = smtp.ca_file;
     settings.hello_name = smtp.hello_name.unwrap_or_else(host::name);
     settings.timeout = smtp.timeout;
@@ -212,13 +228,17 @@ fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Res
     })?;
     let (mut good, mut bad) = (0u64, 0u64);
     for (id, record) in due {
-        let made = record.and_then(|record| workshop.prepare(&record.mail, now).map_err(|(_, words)| words));
+        let made = record
+            .and_then(|record| workshop.prepare(&record.mail, now).map_err(|(_, words)| words));
         match made {
             Ok(outgoing) => {
                 good += 1;
                 let recipients = outgoing.envelope.recipients.len();
                 let size = outgoing.content.size();
-                context.output.say(Level::Detail, &format!("mail {id}: {recipients} recipients, {size} bytes"));
+                context.output.say(
+                    Level::Detail,
+                    &format!("mail {id}: {recipients} recipients, {size} bytes"),
+                );
             }
             Err(words) => {
                 bad += 1;

@@ -91,13 +91,20 @@ fn why(record: &Record, breakers: &[Breaker], now: i64) -> String {
             let failure = record.failure.as_deref().unwrap_or("failed");
             let others = match mail.delivered.len() {
                 0 => String::new(),
-                n => format!("; {n} recipients have it, and `mailq retry {}` asks only the others", mail.id),
+                n => format!(
+                    "; {n} recipients have it, and `mailq retry {}` asks only the others",
+                    mail.id
+                ),
             };
             format!("{failure}: {error}{others}")
         }
         Status::Sending => {
             let who = record.locked_by.as_deref().unwrap_or("unknown");
-            let alive = if host::is_running(who) { "is running" } else { "is not running: `mailq reap` returns it" };
+            let alive = if host::is_running(who) {
+                "is running"
+            } else {
+                "is not running: `mailq reap` returns it"
+            };
             format!("being sent by {who}, which {alive}")
         }
         Status::Pending if mail.next_attempt_at > now => {
@@ -107,16 +114,24 @@ fn why(record: &Record, breakers: &[Breaker], now: i64) -> String {
                 n => format!("attempt {n} did not work, the next is due {due}: {error}"),
             }
         }
-        Status::Pending => match breakers.iter().find(|one| one.tripped_at <= now && now < one.until) {
-            Some(one) => {
-                let until = value::show_moment(one.until);
-                format!("due, but smarthost {} is left alone until {until}: {}", one.scope, one.reason)
+        Status::Pending => {
+            match breakers.iter().find(|one| one.tripped_at <= now && now < one.until) {
+                Some(one) => {
+                    let until = value::show_moment(one.until);
+                    format!(
+                        "due, but smarthost {} is left alone until {until}: {}",
+                        one.scope, one.reason
+                    )
+                }
+                None => format!(
+                    "due, and waiting for `mailq send-batch`{}",
+                    record
+                        .error_message
+                        .as_ref()
+                        .map_or(String::new(), |error| format!("; last error: {error}"))
+                ),
             }
-            None => format!(
-                "due, and waiting for `mailq send-batch`{}",
-                record.error_message.as_ref().map_or(String::new(), |error| format!("; last error: {error}"))
-            ),
-        },
+        }
     }
 }
 

@@ -72,7 +72,12 @@ fn severity(args: &StatsArgs, stats: &Stats, context: &Context) -> u8 {
     };
     let age = stats.oldest_due_age_ms.map(|age| age as f64);
     let shown = seconds(stats.oldest_due_age_ms).map_or("-".into(), |s| format!("{s} s"));
-    hold("the age of the oldest due mail", age, args.max_pending_age.map(|d| millis(d) as f64), shown);
+    hold(
+        "the age of the oldest due mail",
+        age,
+        args.max_pending_age.map(|d| millis(d) as f64),
+        shown,
+    );
     let shown = stats.failed_ratio.map_or("-".into(), percent);
     hold("the FAILED ratio", stats.failed_ratio, args.max_failed_ratio, shown);
     worst
@@ -124,19 +129,26 @@ fn percentiles(stats: &Stats) -> [Option<f64>; 3] {
 }
 
 fn as_text(stats: &Stats, now: i64, since: Duration) -> String {
-    let mut table = Table::new(&["queue", "pending", "due", "scheduled", "sending", "sent", "failed"]);
+    let mut table =
+        Table::new(&["queue", "pending", "due", "scheduled", "sending", "sent", "failed"]);
     for one in &stats.queues {
         let numbers = [one.pending, one.due, one.scheduled, one.sending, one.sent, one.failed];
         let cells = std::iter::once(one.queue.clone()).chain(numbers.map(|n| n.to_string()));
         table.row(cells.collect());
     }
-    let mut text = if stats.queues.is_empty() { "no mails\n".to_owned() } else { table.to_string() };
+    let mut text =
+        if stats.queues.is_empty() { "no mails\n".to_owned() } else { table.to_string() };
     let [p50, p95, p99] = percentiles(stats);
-    let shown = |number: Option<f64>, unit: &str| number.map_or("-".to_owned(), |n| format!("{n:.3}{unit}"));
+    let shown = |number: Option<f64>, unit: &str| {
+        number.map_or("-".to_owned(), |n| format!("{n:.3}{unit}"))
+    };
     let lines = [
         ("oldest due mail", shown(seconds(stats.oldest_due_age_ms), " s")),
         ("failed", stats.failed_ratio.map_or("-".to_owned(), percent)),
-        ("send duration", format!("p50 {}, p95 {}, p99 {}", shown(p50, " s"), shown(p95, " s"), shown(p99, " s"))),
+        (
+            "send duration",
+            format!("p50 {}, p95 {}, p99 {}", shown(p50, " s"), shown(p95, " s"), shown(p99, " s")),
+        ),
         ("attempts per mail", shown(stats.attempts_per_mail, "")),
         ("sent per minute", shown(stats.sent_per_minute, "")),
     ];
@@ -147,7 +159,10 @@ fn as_text(stats: &Stats, now: i64, since: Duration) -> String {
     text.push_str(&format!("(what finished in the last {})\n", units::human(since)));
     for one in stats.breakers.iter().filter(|one| now < one.until) {
         let until = value::show_moment(one.until);
-        text.push_str(&format!("smarthost {} is left alone until {until}: {}\n", one.scope, one.reason));
+        text.push_str(&format!(
+            "smarthost {} is left alone until {until}: {}\n",
+            one.scope, one.reason
+        ));
     }
     text
 }
@@ -164,21 +179,34 @@ fn as_prometheus(stats: &Stats, now: i64) -> String {
         }
     };
     let label = |name: &str, value: &str| {
-        format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+        format!(
+            "{name}=\"{}\"",
+            value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+        )
     };
     let mut mails = Vec::new();
     for one in &stats.queues {
-        let states =
-            [("due", one.due), ("scheduled", one.scheduled), ("sending", one.sending), ("sent", one.sent), ("failed", one.failed)];
+        let states = [
+            ("due", one.due),
+            ("scheduled", one.scheduled),
+            ("sending", one.sending),
+            ("sent", one.sent),
+            ("failed", one.failed),
+        ];
         for (state, count) in states {
             let labels = format!("{{{},{}}}", label("queue", &one.queue), label("state", state));
             mails.push((labels, count as f64));
         }
     }
-    let plain = |number: Option<f64>| number.map(|n| (String::new(), n)).into_iter().collect::<Vec<_>>();
+    let plain =
+        |number: Option<f64>| number.map(|n| (String::new(), n)).into_iter().collect::<Vec<_>>();
     family("mails", "Mails in the queue by state.", mails);
     let age = Some(seconds(stats.oldest_due_age_ms).unwrap_or(0.0));
-    family("oldest_due_age_seconds", "How long the oldest due mail has been due; 0 without one.", plain(age));
+    family(
+        "oldest_due_age_seconds",
+        "How long the oldest due mail has been due; 0 without one.",
+        plain(age),
+    );
     family("failed_ratio", "FAILED share of what finished since.", plain(stats.failed_ratio));
     let quantiles = [("0.5", 0), ("0.95", 1), ("0.99", 2)];
     let durations = quantiles.iter().filter_map(|(name, at)| {
@@ -205,7 +233,8 @@ fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     name.push(format!(".{}.tmp", process::id()));
     let draft = path.with_file_name(name);
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&draft)?;
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&draft)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&draft, path)

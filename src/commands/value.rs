@@ -54,7 +54,8 @@ pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
     };
     if let Some(later) = text.strip_prefix('+') {
         let later = units::duration(later).map_err(wrong)?;
-        let later = i64::try_from(later.as_millis()).map_err(|_| wrong("is too far ahead".into()))?;
+        let later =
+            i64::try_from(later.as_millis()).map_err(|_| wrong("is too far ahead".into()))?;
         return Ok(Moment { at_ms: now_ms.saturating_add(later), assumed_local: false });
     }
     let in_range = |at_ms: i64, assumed_local| match at_ms {
@@ -99,9 +100,10 @@ pub fn text_or_file(option: &str, value: &str, may_be_stdin: bool) -> Result<Str
 /// All of stdin as UTF-8.
 pub fn stdin(option: &str) -> Result<String, Fault> {
     let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes).map_err(|e| {
-        Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {e}"))
-    })?;
+    io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|e| Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {e}")))?;
     utf8(option, "stdin", bytes)
 }
 
@@ -153,7 +155,16 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_named() {
-        for text in ["tomorrow", "", "2027-13-01T00:00:00Z", "1800000000", "+", "+5", "-1d", "1969-01-01T00:00:00Z"] {
+        for text in [
+            "tomorrow",
+            "",
+            "2027-13-01T00:00:00Z",
+            "1800000000",
+            "+",
+            "+5",
+            "-1d",
+            "1969-01-01T00:00:00Z",
+        ] {
             let fault = moment("--at", text, NOW).unwrap_err();
             assert_eq!(fault.kind(), Kind::Usage, "{text}");
             assert!(fault.to_string().contains("--at"), "{fault}");

@@ -13,19 +13,13 @@ const OTHERS: [&str; 2] = ["CONFIG", "DB"];
 
 /// The value of a variable; `None` where it is missing or empty.
 pub(super) fn variable(name: &str) -> Option<OsString> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the environment"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// All variables.
 pub(super) fn all() -> Vec<(OsString, OsString)> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the environment"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     std::env::vars_os().collect()
 }
 
@@ -68,9 +62,7 @@ fn target(name: &str, queues: &[String]) -> Option<(Option<String>, String)> {
             near(&key).map(|_| (None, key))
         }
         [first, queue, ..] if first.eq_ignore_ascii_case("queues") && parts.len() > 2 => {
-            let known = queues
-                .iter()
-                .find(|known| known.eq_ignore_ascii_case(queue));
+            let known = queues.iter().find(|known| known.eq_ignore_ascii_case(queue));
             let queue = known.cloned().unwrap_or_else(|| queue.to_ascii_lowercase());
             Some((Some(queue), key(&parts[2..])))
         }
@@ -86,10 +78,7 @@ mod tests {
     fn from(variables: &[(&str, &str)]) -> Result<Entries, Fault> {
         let mut entries = Entries::default();
         entries.name_queue("Bulk");
-        let variables = variables
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
         read(variables, &mut entries)?;
         Ok(entries)
     }
@@ -124,10 +113,7 @@ mod tests {
             ("MAILQ_QUEUES__BULK", "x"),
         ] {
             let fault = from(&[(name, value)]).expect_err(name);
-            assert!(
-                fault.to_string().starts_with(&format!("${name}: ")),
-                "{fault}"
-            );
+            assert!(fault.to_string().starts_with(&format!("${name}: ")), "{fault}");
         }
     }
 }

@@ -14,10 +14,7 @@ const LONGEST: u64 = 1 << 20;
 pub(super) fn read(path: &Path, entries: &mut Entries) -> Result<bool, Fault> {
     let shown = path.display();
     let fail = |kind, why: &dyn std::fmt::Display| {
-        Fault::new(
-            kind,
-            format!("cannot read the configuration {shown}: {why}"),
-        )
+        Fault::new(kind, format!("cannot read the configuration {shown}: {why}"))
     };
     let size = match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => return Err(fail(Kind::Config, &"it is a directory")),
@@ -75,10 +72,7 @@ fn read_queue(
     entries: &mut Entries,
 ) -> Result<(), Fault> {
     let DeValue::Table(table) = value else {
-        let message = format!(
-            "{}: queues.{queue} must be a table, [queues.{queue}]",
-            place(at)
-        );
+        let message = format!("{}: queues.{queue} must be a table, [queues.{queue}]", place(at));
         return Err(Fault::new(Kind::Config, message));
     };
     if queue.is_empty() || queue.chars().any(char::is_control) {
@@ -194,9 +188,6 @@ mod tests {
     #[test]
     fn a_numeral_with_underscores_and_an_empty_section_are_fine() {
         let entries = read_text("[smtp]\n[send]\nbatch_size = 1_000\n").unwrap();
-        assert_eq!(
-            entries.get(None, "send.batch_size"),
-            Some(&Value::Number(1_000))
-        );
+        assert_eq!(entries.get(None, "send.batch_size"), Some(&Value::Number(1_000)));
     }
 }

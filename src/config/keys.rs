@@ -47,11 +47,7 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("smtp.timeout", Type::Duration, Place::Both),
     ("smtp.mail_timeout", Type::Duration, Place::Both),
     ("smtp.idle_timeout", Type::Duration, Place::Both),
-    (
-        "smtp.max_messages_per_connection",
-        number(1, 1_000_000),
-        Place::Both,
-    ),
+    ("smtp.max_messages_per_connection", number(1, 1_000_000), Place::Both),
     ("smtp.idempotency_header", Type::Text, Place::Both),
     ("transport.kind", Type::Word(ROADS), Place::Base),
     ("transport.directory", Type::Path, Place::Base),
@@ -91,10 +87,7 @@ impl Entries {
         let (name, kind) = find(queue.is_some(), key).ok_or_else(|| unknown(queue, key, place))?;
         let value = kind.read(raw).map_err(|why| {
             let shown = shown(queue, name);
-            Fault::new(
-                Kind::Config,
-                format!("{place}: {shown} = {} {why}", raw.words()),
-            )
+            Fault::new(Kind::Config, format!("{place}: {shown} = {} {why}", raw.words()))
         })?;
         if let Some(queue) = queue {
             self.name_queue(queue);
@@ -119,9 +112,7 @@ impl Entries {
                     *path = folder.join(&*path);
                 }
                 Value::Paths(paths) => {
-                    paths
-                        .iter_mut()
-                        .for_each(|path| *path = folder.join(&*path));
+                    paths.iter_mut().for_each(|path| *path = folder.join(&*path));
                 }
                 _ => {}
             }
@@ -141,9 +132,7 @@ impl Entries {
 
     /// Whether `queue` sets a key of `section` itself.
     pub(super) fn sets(&self, queue: &str, section: &str) -> bool {
-        self.values
-            .keys()
-            .any(|(of, key)| of.as_deref() == Some(queue) && key.starts_with(section))
+        self.values.keys().any(|(of, key)| of.as_deref() == Some(queue) && key.starts_with(section))
     }
 }
 
@@ -170,10 +159,7 @@ fn shown(queue: Option<&str>, key: &str) -> String {
 
 /// The fault for a key that does not exist. The value is not repeated: it may be a password under a wrong name.
 fn unknown(queue: Option<&str>, key: &str, place: &str) -> Fault {
-    let message = format!(
-        "{place}: unknown key {:?}",
-        one_line(&shown(queue, key), 200)
-    );
+    let message = format!("{place}: unknown key {:?}", one_line(&shown(queue, key), 200));
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let likeness = |name: &str| {
         // A key that stands in the wrong section is as near as one that is misspelt.
@@ -244,10 +230,7 @@ mod tests {
             ("send.concurrency", text("0")),
         ] {
             let told = put(None, key, &raw).expect_err(key).to_string();
-            assert!(
-                told.starts_with(&format!("f:1: {key} = {}", raw.words())),
-                "{told}"
-            );
+            assert!(told.starts_with(&format!("f:1: {key} = {}", raw.words())), "{told}");
         }
     }
 
@@ -255,12 +238,7 @@ mod tests {
     fn a_queue_sets_over_the_base() {
         let mut entries = put(None, "retry.max_attempts", &text("7")).unwrap();
         entries
-            .put(
-                Some("bulk"),
-                "retry.max_attempts",
-                &Raw::Integer("2".to_owned()),
-                "f:2",
-            )
+            .put(Some("bulk"), "retry.max_attempts", &Raw::Integer("2".to_owned()), "f:2")
             .unwrap();
         let attempts = |queue| entries.get(queue, "retry.max_attempts").cloned();
         assert_eq!(attempts(None), Some(Value::Number(7)));

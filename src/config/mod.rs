@@ -119,8 +119,7 @@ impl Config {
 
     /// The folder of the templates.
     pub fn templates(&self) -> PathBuf {
-        self.path("templates")
-            .unwrap_or_else(|| DEFAULT_TEMPLATES.into())
+        self.path("templates").unwrap_or_else(|| DEFAULT_TEMPLATES.into())
     }
 
     /// The folder of the attachments that `enqueue` copied. One a database, since `prune` empties it by the
@@ -148,8 +147,7 @@ impl Config {
 
     /// The sender of mails that name none. Without the key it is this host's own, as mail systems do.
     pub fn from(&self) -> String {
-        self.text(None, "from")
-            .unwrap_or_else(|| format!("mailq@{}", host::name()))
+        self.text(None, "from").unwrap_or_else(|| format!("mailq@{}", host::name()))
     }
 
     /// Whether `from` was configured.
@@ -226,9 +224,7 @@ impl Config {
                 Some(Value::Share(share)) => *share,
                 _ => usual.jitter,
             },
-            max_age: self
-                .duration(queue, "retry.max_age")
-                .unwrap_or(usual.max_age),
+            max_age: self.duration(queue, "retry.max_age").unwrap_or(usual.max_age),
             on_unknown: match self.text(queue, "send.on_unknown").as_deref() {
                 Some("hold") => OnUnknown::Hold,
                 _ => OnUnknown::Retry,
@@ -278,11 +274,7 @@ mod tests {
         pub(super) fn from_text(text: &str) -> Config {
             let mut entries = Entries::default();
             file::parse(text, "test.toml", &mut entries).unwrap();
-            let config = Config {
-                file: None,
-                database: "q.db".into(),
-                entries,
-            };
+            let config = Config { file: None, database: "q.db".into(), entries };
             config.check().unwrap();
             config
         }
@@ -321,18 +313,12 @@ mod tests {
 
     #[test]
     fn keys_are_checked_together() {
-        for text in [
-            "from = 'nonsense'",
-            "from = 'a@b.example, c@d.example'",
-            "transport.kind = 'file'",
-        ] {
+        for text in
+            ["from = 'nonsense'", "from = 'a@b.example, c@d.example'", "transport.kind = 'file'"]
+        {
             let mut entries = Entries::default();
             file::parse(text, "test.toml", &mut entries).unwrap();
-            let config = Config {
-                file: None,
-                database: "q.db".into(),
-                entries,
-            };
+            let config = Config { file: None, database: "q.db".into(), entries };
             assert_eq!(config.check().unwrap_err().kind(), Kind::Config, "{text}");
         }
     }

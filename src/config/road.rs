@@ -65,9 +65,7 @@ impl Config {
                     .unwrap_or_else(|| "/usr/sbin/sendmail".into()),
             },
             Some("file") => Road::File {
-                directory: self
-                    .path("transport.directory")
-                    .unwrap_or_else(|| ".".into()),
+                directory: self.path("transport.directory").unwrap_or_else(|| ".".into()),
             },
             _ => Road::Smtp(self.smtp(queue)),
         }
@@ -78,9 +76,7 @@ impl Config {
         let path = |key| path_of(self.entries.get(queue, key));
         let host = text("smtp.host").unwrap_or_else(|| "localhost".to_owned());
         let username = text("smtp.username").filter(|name| !name.is_empty());
-        let port = self
-            .number(queue, "smtp.port")
-            .and_then(|n| n.try_into().ok());
+        let port = self.number(queue, "smtp.port").and_then(|n| n.try_into().ok());
         let chosen = text("smtp.tls").map(|word| match word.as_str() {
             "none" => Tls::None,
             "starttls" => Tls::StartTls,
@@ -169,22 +165,12 @@ mod tests {
         let implicit = smtp("[smtp]\nhost = 'mail.example'\nport = 465\n");
         assert_eq!(implicit.tls, Tls::Implicit);
         let chosen = smtp("[smtp]\nhost = 'mail.example'\nusername = 'u'\ntls = 'none'\n");
-        assert_eq!(
-            (chosen.tls, chosen.port, chosen.tls_is_chosen),
-            (Tls::None, 25, true)
-        );
+        assert_eq!((chosen.tls, chosen.port, chosen.tls_is_chosen), (Tls::None, 25, true));
     }
 
     #[test]
     fn loopback_is_told_without_looking_up_a_name() {
-        for host in [
-            "localhost",
-            "LOCALHOST.",
-            "a.localhost",
-            "127.8.9.1",
-            "::1",
-            "[::1]",
-        ] {
+        for host in ["localhost", "LOCALHOST.", "a.localhost", "127.8.9.1", "::1", "[::1]"] {
             assert!(is_loopback(host), "{host}");
         }
         for host in ["localhost.example", "10.0.0.1", "mail.example", "", "::2"] {

@@ -46,18 +46,12 @@ impl Secret {
             Secret::Command(argv) => run(argv)?,
         };
         let text = String::from_utf8(bytes).map_err(|_| {
-            Fault::new(
-                Kind::Config,
-                format!("the password from {self} is not UTF-8"),
-            )
+            Fault::new(Kind::Config, format!("the password from {self} is not UTF-8"))
         })?;
         let password = text.strip_suffix('\n').unwrap_or(&text);
         let password = password.strip_suffix('\r').unwrap_or(password);
         if password.is_empty() {
-            return Err(Fault::new(
-                Kind::Config,
-                format!("the password from {self} is empty"),
-            ));
+            return Err(Fault::new(Kind::Config, format!("the password from {self} is empty")));
         }
         if password.contains(['\n', '\r', '\0']) {
             let message = format!("the password from {self} has more than one line");
@@ -106,10 +100,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Fault> {
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Config,
         };
-        Fault::new(
-            kind,
-            format!("cannot read the password file {}: {error}", path.display()),
-        )
+        Fault::new(kind, format!("cannot read the password file {}: {error}", path.display()))
     };
     let mut bytes = Vec::new();
     std::fs::File::open(path)
@@ -120,9 +111,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Fault> {
 
 fn run(argv: &[String]) -> Result<Vec<u8>, Fault> {
     let fail = |why: String| Fault::new(Kind::Config, format!("password_command {why}"));
-    let (program, arguments) = argv
-        .split_first()
-        .ok_or_else(|| fail("is empty".to_owned()))?;
+    let (program, arguments) = argv.split_first().ok_or_else(|| fail("is empty".to_owned()))?;
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -179,30 +168,16 @@ mod tests {
 
     #[test]
     fn one_line_end_is_cut_and_blanks_stay() {
-        assert_eq!(
-            command("printf ' s3 cret \\n'").read().unwrap(),
-            " s3 cret "
-        );
+        assert_eq!(command("printf ' s3 cret \\n'").read().unwrap(), " s3 cret ");
         assert_eq!(command("printf 'x\\r\\n'").read().unwrap(), "x");
-        for wrong in [
-            "printf ''",
-            "printf '\\n'",
-            "printf 'a\\nb\\n'",
-            "printf '\\377'",
-        ] {
-            assert_eq!(
-                command(wrong).read().unwrap_err().kind(),
-                Kind::Config,
-                "{wrong}"
-            );
+        for wrong in ["printf ''", "printf '\\n'", "printf 'a\\nb\\n'", "printf '\\377'"] {
+            assert_eq!(command(wrong).read().unwrap_err().kind(), Kind::Config, "{wrong}");
         }
     }
 
     #[test]
     fn a_command_that_fails_says_its_words_and_no_secret() {
-        let fault = command("echo hunter2; echo locked >&2; exit 3")
-            .read()
-            .unwrap_err();
+        let fault = command("echo hunter2; echo locked >&2; exit 3").read().unwrap_err();
         let told = fault.to_string();
         assert!(told.contains("locked") && told.contains('3'), "{told}");
         assert!(!told.contains("hunter2"));
@@ -215,13 +190,7 @@ mod tests {
     fn a_file_that_is_missing_is_named_and_an_open_one_warned_of() {
         let path = std::env::temp_dir().join(format!("mailq-secret-{}", std::process::id()));
         let secret = Secret::File(path.clone());
-        assert!(
-            secret
-                .read()
-                .unwrap_err()
-                .to_string()
-                .contains("mailq-secret-")
-        );
+        assert!(secret.read().unwrap_err().to_string().contains("mailq-secret-"));
         assert_eq!(secret.warning(), None);
         std::fs::write(&path, "s3cret\n").unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();

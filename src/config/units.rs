@@ -30,20 +30,18 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
     if !text.is_ascii() {
         return Err(
-            "has characters other than digits 0-9 and a unit; write 90s, 2m or 30d".to_owned(),
+            "has characters other than digits 0-9 and a unit; write 90s, 2m or 30d".to_owned()
         );
     }
     if text.contains('.') {
         return Err("has a fraction; write it with a smaller unit, such as 1h 30m".to_owned());
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!(
-            "has no unit; write {text}s, {text}m, {text}h or {text}d"
-        ));
+        return Err(format!("has no unit; write {text}s, {text}m, {text}h or {text}d"));
     }
     if has_unit_m(text) {
         return Err(
-            "has the unit M; write m for minutes, or the days of a month, such as 30d".to_owned(),
+            "has the unit M; write m for minutes, or the days of a month, such as 30d".to_owned()
         );
     }
     let numbers = text.split(|c: char| !c.is_ascii_digit());
@@ -71,8 +69,7 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
 
 /// Whether a unit of `text` is the capital letter alone, which would be a month.
 fn has_unit_m(text: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_alphabetic())
-        .any(|unit| unit == "M")
+    text.split(|c: char| !c.is_ascii_alphabetic()).any(|unit| unit == "M")
 }
 
 /// A size in bytes: `25M`, `25MiB` or `26214400`. K, M and G are powers of 1,024.
@@ -86,9 +83,8 @@ pub fn size(text: &str) -> Result<u64, String> {
         "g" | "gb" | "gib" => 1 << 30,
         _ => return Err("is no size; write bytes, or 500K, 25M or 1G".to_owned()),
     };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "is no size; write bytes, or 500K, 25M or 1G".to_owned())?;
+    let number: u64 =
+        digits.parse().map_err(|_| "is no size; write bytes, or 500K, 25M or 1G".to_owned())?;
     number
         .checked_mul(factor)
         .filter(|bytes| *bytes > 0 && *bytes <= 1 << 40)
@@ -198,16 +194,7 @@ mod tests {
         assert_eq!(size("25M"), Ok(26_214_400));
         assert_eq!(size("25 MiB"), Ok(26_214_400));
         assert_eq!(size("7"), Ok(7));
-        for wrong in [
-            "",
-            "M",
-            "-1",
-            "0",
-            "99999999G",
-            "1T",
-            "1.5M",
-            "99999999999999999999",
-        ] {
+        for wrong in ["", "M", "-1", "0", "99999999G", "1T", "1.5M", "99999999999999999999"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
         assert_eq!(share("5%"), Ok(0.05));
@@ -216,20 +203,8 @@ mod tests {
             assert!(share(wrong).is_err(), "{wrong}");
         }
         let minute = Duration::from_secs(60);
-        assert_eq!(
-            rate("600/1m"),
-            Ok(Rate {
-                count: 600,
-                per: minute
-            })
-        );
-        assert_eq!(
-            rate("600/m"),
-            Ok(Rate {
-                count: 600,
-                per: minute
-            })
-        );
+        assert_eq!(rate("600/1m"), Ok(Rate { count: 600, per: minute }));
+        assert_eq!(rate("600/m"), Ok(Rate { count: 600, per: minute }));
         for wrong in ["", "600", "0/1m", "-1/1m", "600/", "600/0s", "600/5"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }
@@ -237,13 +212,9 @@ mod tests {
 
     #[test]
     fn a_human_sees_two_units() {
-        for (seconds, text) in [
-            (0, "0s"),
-            (59, "59s"),
-            (120, "2m"),
-            (5_400, "1h 30m"),
-            (273_660, "3d 4h"),
-        ] {
+        for (seconds, text) in
+            [(0, "0s"), (59, "59s"), (120, "2m"), (5_400, "1h 30m"), (273_660, "3d 4h")]
+        {
             assert_eq!(human(Duration::from_secs(seconds)), text);
         }
     }

@@ -105,12 +105,9 @@ impl Type {
             Type::Text => Value::Text(line(raw.text()?)?.to_owned()),
             Type::Word(words) => Value::Text(word(raw.text()?, words)?.to_owned()),
             Type::Path => Value::Path(path(raw.text()?)?),
-            Type::Paths => Value::Paths(
-                raw.items()?
-                    .into_iter()
-                    .map(path)
-                    .collect::<Result<_, _>>()?,
-            ),
+            Type::Paths => {
+                Value::Paths(raw.items()?.into_iter().map(path).collect::<Result<_, _>>()?)
+            }
             Type::Command => Value::Command(command(raw)?),
             Type::Number { least, most } => Value::Number(whole(raw.scalar()?, least, most)?),
             Type::Size => Value::Number(units::size(raw.scalar()?)?),

@@ -36,16 +36,8 @@ impl<'a> Post<'a> {
     /// How many mails to have claimed: one to send, one to follow, and as many again on the desk, for each sender. Until
     /// the road is known to work one sender tries it, and an outage should not have to give many back.
     pub fn wanted(&self) -> usize {
-        let target = if self.desk.is_proven() {
-            self.ceiling * 4
-        } else {
-            self.ceiling.max(2)
-        };
-        if self.open {
-            target.saturating_sub(self.outstanding)
-        } else {
-            0
-        }
+        let target = if self.desk.is_proven() { self.ceiling * 4 } else { self.ceiling.max(2) };
+        if self.open { target.saturating_sub(self.outstanding) } else { 0 }
     }
 
     /// Ends the lane's claims; the jobs that nobody began come back.
@@ -86,14 +78,7 @@ impl<'a> Crew<'a> {
             let (workshop, stop, reports) = (self.workshop, self.stop, self.reports.clone());
             let work = move || {
                 let holds = |queue: &str| plan.policy(queue).on_unknown == OnUnknown::Hold;
-                let sender = Sender {
-                    lane,
-                    desk,
-                    workshop,
-                    stop,
-                    holds: &holds,
-                    reports,
-                };
+                let sender = Sender { lane, desk, workshop, stop, holds: &holds, reports };
                 sender.work((plan.lanes[lane].relay)());
             };
             thread::Builder::new()

@@ -63,10 +63,7 @@ impl Desk {
                 return None;
             }
             inner.idle += 1;
-            inner = self
-                .bell
-                .wait(inner)
-                .unwrap_or_else(PoisonError::into_inner);
+            inner = self.bell.wait(inner).unwrap_or_else(PoisonError::into_inner);
             inner.idle -= 1;
         }
     }
@@ -74,11 +71,7 @@ impl Desk {
     /// A job to follow the one in hand, if there are more than the waiting senders will take.
     pub fn take_following(&self) -> Option<Job> {
         let mut inner = self.inner();
-        if inner.jobs.len() > inner.idle {
-            inner.jobs.pop_front()
-        } else {
-            None
-        }
+        if inner.jobs.len() > inner.idle { inner.jobs.pop_front() } else { None }
     }
 
     /// Sends everybody home; the jobs that nobody began come back.

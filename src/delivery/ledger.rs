@@ -81,9 +81,21 @@ impl<'a> Ledger<'a> {
     }
 
     /// Books an outcome.
-    pub fn settle(&mut self, lease: Lease, change: Change, waiting: (usize, u32), send_ms: Option<i64>, clerk: Option<Arc<Clerk>>) {
+    pub fn settle(
+        &mut self,
+        lease: Lease,
+        change: Change,
+        waiting: (usize, u32),
+        send_ms: Option<i64>,
+        clerk: Option<Arc<Clerk>>,
+    ) {
         let (lane, attempts) = waiting;
-        self.waiting.push(Waiting { settled: Settled { lease, change, send_ms }, lane, attempts, clerk });
+        self.waiting.push(Waiting {
+            settled: Settled { lease, change, send_ms },
+            lane,
+            attempts,
+            clerk,
+        });
     }
 
     /// Books the mark of a mail whose final dot is about to leave.
@@ -117,13 +129,16 @@ impl<'a> Ledger<'a> {
             self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
         self.turns += 1;
         let holder: Arc<str> = format!("{}-{}", self.plan.worker, self.turns).into();
-        let turn = Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
+        let turn =
+            Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
         let plan = self.plan;
         match self.store.turn(turn, &mut |due| arms(plan, due, wants, budget)) {
             Ok(turned) => {
                 self.out_since = None;
                 let mut done = Done { claimed: turned.claimed, ..Done::default() };
-                for ((settled, recorded), (lane, attempts, clerk)) in turned.recorded.into_iter().zip(rest) {
+                for ((settled, recorded), (lane, attempts, clerk)) in
+                    turned.recorded.into_iter().zip(rest)
+                {
                     self.account(&settled, &recorded, attempts);
                     done.settled_in.push(lane);
                     clerk.iter().for_each(|clerk| clerk.acknowledge());
@@ -211,7 +226,9 @@ impl<'a> Ledger<'a> {
                 let attempt = change.attempts();
                 self.journal.warn(&format!("mail {id}: deferred, attempt {attempt}: {error}"));
             }
-            Move::Again { .. } => self.journal.note(&format!("mail {id}: back in the queue {error}")),
+            Move::Again { .. } => {
+                self.journal.note(&format!("mail {id}: back in the queue {error}"))
+            }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
                 self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));

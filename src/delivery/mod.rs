@@ -63,10 +63,7 @@ impl Plan {
 
     /// The lane that serves `queue`, by its place.
     fn lane_of(&self, queue: &str) -> Option<usize> {
-        let named = self
-            .lanes
-            .iter()
-            .position(|lane| lane.queues.iter().any(|one| one == queue));
+        let named = self.lanes.iter().position(|lane| lane.queues.iter().any(|one| one == queue));
         named.or_else(|| self.lanes.iter().position(|lane| lane.others))
     }
 

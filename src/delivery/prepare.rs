@@ -21,10 +21,7 @@ impl Workshop {
     pub fn prepare(&self, mail: &Mail, now_ms: i64) -> Result<Outgoing, (Defect, String)> {
         // A panic is a bug, but one mail's bug must not cost the others theirs.
         catch_unwind(AssertUnwindSafe(|| self.build(mail, now_ms))).unwrap_or_else(|_| {
-            Err((
-                Defect::Invalid,
-                "mailq has a bug that this mail meets".to_owned(),
-            ))
+            Err((Defect::Invalid, "mailq has a bug that this mail meets".to_owned()))
         })
     }
 
@@ -35,18 +32,11 @@ impl Workshop {
             .map_err(|words| (Defect::Render, words))?;
         let mut enclosures = Vec::new();
         if mail.attachments != "[]" {
-            let attachments: Vec<Attachment> =
-                serde_json::from_str(&mail.attachments).map_err(|e| {
-                    (
-                        Defect::Attachment,
-                        format!("attachments cannot be read: {e}"),
-                    )
-                })?;
+            let attachments: Vec<Attachment> = serde_json::from_str(&mail.attachments)
+                .map_err(|e| (Defect::Attachment, format!("attachments cannot be read: {e}")))?;
             for attachment in &attachments {
-                let enclosure = self
-                    .spool
-                    .open(attachment)
-                    .map_err(|words| (Defect::Attachment, words))?;
+                let enclosure =
+                    self.spool.open(attachment).map_err(|words| (Defect::Attachment, words))?;
                 enclosures.push(enclosure);
             }
         }

@@ -19,18 +19,11 @@ pub enum Report {
     /// What became of a mail; boxed, since the others are small.
     Outcome(Box<Finished>),
     /// The final dot of this mail is about to leave, and a crash from here on must be told from a refusal.
-    AboutToEnd {
-        clerk: Arc<Clerk>,
-        id: MailId,
-        holder: Arc<str>,
-    },
+    AboutToEnd { clerk: Arc<Clerk>, id: MailId, holder: Arc<str> },
     /// The road works.
     Proven { lane: usize },
     /// This sender has gone home; `retired` when it never had a connection while others had.
-    Gone {
-        lane: usize,
-        retired: Option<Trouble>,
-    },
+    Gone { lane: usize, retired: Option<Trouble> },
 }
 
 /// A mail and what became of it.
@@ -116,12 +109,8 @@ struct Shift<'a> {
 impl Sender<'_> {
     /// Works until the desk is closed or the road is out.
     pub fn work(self, mut relay: Box<dyn Relay>) {
-        let mut shift = Shift {
-            clerk: Clerk::of_this_thread(),
-            sender: self,
-            asked: 0,
-            connected: false,
-        };
+        let mut shift =
+            Shift { clerk: Clerk::of_this_thread(), sender: self, asked: 0, connected: false };
         let retired = shift.work(relay.as_mut());
         relay.close();
         let lane = shift.sender.lane;
@@ -211,11 +200,7 @@ impl Shift<'_> {
             let lease = &current.job.lease;
             let (id, holder) = (lease.id(), Arc::clone(lease.holder()));
             self.asked += 1;
-            self.sender.tell(Report::AboutToEnd {
-                clerk: Arc::clone(&self.clerk),
-                id,
-                holder,
-            });
+            self.sender.tell(Report::AboutToEnd { clerk: Arc::clone(&self.clerk), id, holder });
         }
         self.clerk.wait_for(self.asked)
     }
@@ -223,9 +208,7 @@ impl Shift<'_> {
     fn prove(&mut self) {
         self.connected = true;
         if self.sender.desk.prove() {
-            self.sender.tell(Report::Proven {
-                lane: self.sender.lane,
-            });
+            self.sender.tell(Report::Proven { lane: self.sender.lane });
         }
     }
 
@@ -262,12 +245,7 @@ impl Shift<'_> {
         match self.sender.workshop.prepare(&job.mail, host::now_ms()) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
-                self.report(
-                    job,
-                    vec![],
-                    Some(Outcome::Defective { defect, words }),
-                    None,
-                );
+                self.report(job, vec![], Some(Outcome::Defective { defect, words }), None);
                 None
             }
         }
@@ -282,13 +260,8 @@ impl Shift<'_> {
     }
 
     fn finish(&mut self, ready: Ready, outcome: Outcome, send_ms: Option<i64>) {
-        let recipients = ready
-            .outgoing
-            .envelope
-            .recipients
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let recipients =
+            ready.outgoing.envelope.recipients.iter().map(ToString::to_string).collect();
         self.report(ready.job, recipients, Some(outcome), send_ms);
     }
 

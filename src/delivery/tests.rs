@@ -42,11 +42,7 @@ impl Relay for Double {
         let outcome = (self.script)(number);
         if matches!(outcome, Outcome::Answered(_) | Outcome::Unknown { .. }) && !before_end() {
             let words = "not ended".to_owned();
-            return Outcome::Road(Trouble {
-                words,
-                wait: None,
-                in_hand: true,
-            });
+            return Outcome::Road(Trouble { words, wait: None, in_hand: true });
         }
         outcome
     }
@@ -84,13 +80,7 @@ fn house(mails: usize) -> House {
         ..Draft::default()
     };
     store.enqueue(&vec![draft; mails], host::now_ms()).unwrap();
-    House {
-        dir,
-        store,
-        seen: Arc::default(),
-        stop: Arc::default(),
-        lines: Lines::default(),
-    }
+    House { dir, store, seen: Arc::default(), stop: Arc::default(), lines: Lines::default() }
 }
 
 impl House {
@@ -102,18 +92,9 @@ impl House {
         let (seen, script) = (Arc::clone(&self.seen), Arc::new(script));
         let relay: RelayMaker = Box::new(move || {
             seen.roads.fetch_add(1, Ordering::SeqCst);
-            Box::new(Double {
-                seen: Arc::clone(&seen),
-                script: Arc::clone(&script) as Arc<Script>,
-            })
+            Box::new(Double { seen: Arc::clone(&seen), script: Arc::clone(&script) as Arc<Script> })
         });
-        let lane = Lane {
-            queues: vec![],
-            others: true,
-            concurrency,
-            scope: "mx:25".into(),
-            relay,
-        };
+        let lane = Lane { queues: vec![], others: true, concurrency, scope: "mx:25".into(), relay };
         Plan {
             lanes: vec![lane],
             policies: HashMap::new(),
@@ -141,20 +122,12 @@ impl House {
     }
 
     fn count(&self, status: Status) -> usize {
-        self.store
-            .list(&Filter {
-                statuses: vec![status],
-                ..Filter::default()
-            })
-            .unwrap()
-            .len()
+        self.store.list(&Filter { statuses: vec![status], ..Filter::default() }).unwrap().len()
     }
 
     fn attempts(&self) -> u32 {
         let all = self.store.list(&Filter::default()).unwrap();
-        all.iter()
-            .map(|(_, record)| record.as_ref().unwrap().mail.attempt_count)
-            .sum()
+        all.iter().map(|(_, record)| record.as_ref().unwrap().mail.attempt_count).sum()
     }
 }
 
@@ -163,11 +136,7 @@ fn accepted(_: usize) -> Outcome {
 }
 
 fn out(_: usize) -> Outcome {
-    Outcome::Road(Trouble {
-        words: "connection refused".into(),
-        wait: None,
-        in_hand: false,
-    })
+    Outcome::Road(Trouble { words: "connection refused".into(), wait: None, in_hand: false })
 }
 
 #[test]
@@ -176,18 +145,8 @@ fn every_mail_is_sent_once_by_any_number_of_senders() {
         let mut house = house(300);
         let plan = house.plan(concurrency, accepted);
         let summary = house.run(&plan).unwrap();
-        assert_eq!(
-            (summary.sent, summary.deferred, summary.failed),
-            (300, 0, 0)
-        );
-        let mut ids: Vec<_> = house
-            .seen
-            .handed
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|one| one.0)
-            .collect();
+        assert_eq!((summary.sent, summary.deferred, summary.failed), (300, 0, 0));
+        let mut ids: Vec<_> = house.seen.handed.lock().unwrap().iter().map(|one| one.0).collect();
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 300, "each once");
@@ -202,12 +161,7 @@ fn an_outage_costs_no_attempt_tries_one_road_and_opens_the_breaker() {
     let plan = house.plan(8, out);
     let summary = house.run(&plan).unwrap();
     assert_eq!(
-        (
-            summary.sent,
-            summary.deferred,
-            summary.failed,
-            summary.outages.len()
-        ),
+        (summary.sent, summary.deferred, summary.failed, summary.outages.len()),
         (0, 0, 0, 1)
     );
     assert_eq!((house.count(Status::Pending), house.attempts()), (50, 0));
@@ -221,10 +175,7 @@ fn an_outage_costs_no_attempt_tries_one_road_and_opens_the_breaker() {
 #[test]
 fn a_success_closes_the_breaker() {
     let mut house = house(1);
-    house
-        .store
-        .trip("mx:25", "was out", None, 1_000, 0.5)
-        .unwrap();
+    house.store.trip("mx:25", "was out", None, 1_000, 0.5).unwrap();
     let plan = house.plan(1, accepted);
     assert_eq!(house.run(&plan).unwrap().sent, 1);
     assert!(house.store.breakers().unwrap().is_empty());
@@ -233,19 +184,10 @@ fn a_success_closes_the_breaker() {
 #[test]
 fn a_road_that_goes_out_under_way_stops_the_run_and_loses_nothing() {
     let mut house = house(100);
-    let plan = house.plan(4, |number| {
-        if number <= 10 {
-            accepted(number)
-        } else {
-            out(number)
-        }
-    });
+    let plan = house.plan(4, |number| if number <= 10 { accepted(number) } else { out(number) });
     let summary = house.run(&plan).unwrap();
     assert_eq!(summary.outages.len(), 1);
-    assert_eq!(
-        (house.count(Status::Sent), house.count(Status::Pending)),
-        (10, 90)
-    );
+    assert_eq!((house.count(Status::Sent), house.count(Status::Pending)), (10, 90));
     assert_eq!(house.attempts(), 10);
 }
 
@@ -261,10 +203,7 @@ fn one_connection_too_many_is_no_outage() {
         } else {
             Arc::new(out)
         };
-        Box::new(Double {
-            seen: Arc::clone(&seen),
-            script,
-        })
+        Box::new(Double { seen: Arc::clone(&seen), script })
     });
     let summary = house.run(&plan).unwrap();
     assert_eq!((summary.sent, summary.outages.len()), (200, 0));
@@ -292,10 +231,7 @@ fn what_cannot_be_built_fails_and_the_others_go() {
     assert_eq!((summary.sent, summary.failed), (2, 2));
     let failures: Vec<_> = house
         .store
-        .list(&Filter {
-            statuses: vec![Status::Failed],
-            ..Filter::default()
-        })
+        .list(&Filter { statuses: vec![Status::Failed], ..Filter::default() })
         .unwrap()
         .into_iter()
         .map(|(_, record)| record.unwrap().failure.unwrap())
@@ -341,35 +277,19 @@ fn a_limit_a_signal_and_other_queues_leave_the_rest_alone() {
 #[test]
 fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     let mut house = house(10);
-    let path = house.store.path().to_owned();
     let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON email_messages WHEN NEW.status = 'SENT' \
                   BEGIN SELECT RAISE(ABORT, 'no'); END";
-    let other = |sql: &str| {
-        rusqlite::Connection::open(&path)
-            .unwrap()
-            .execute_batch(sql)
-            .unwrap()
-    };
-    other(refuse);
+    house.store.execute(refuse);
     let plan = house.plan(1, accepted);
     house.run(&plan).unwrap_err();
     let handed = house.seen.handed.lock().unwrap().len();
-    assert!(
-        handed <= 2,
-        "it went on sending what it could not record: {handed}"
-    );
-    other("DROP TRIGGER refuse; UPDATE email_messages SET locked_at = 0 WHERE status = 'SENDING'");
+    assert!(handed <= 2, "it went on sending what it could not record: {handed}");
+    house.store.execute("DROP TRIGGER refuse; UPDATE email_messages SET locked_at = 0 WHERE status = 'SENDING'");
     // This process is alive, so its leases count as held: the replay alone must have recorded the first.
     house.run(&plan).unwrap();
     let first = house.seen.handed.lock().unwrap()[0].0;
-    let Some(Ok(record)) = house.store.show(first).unwrap() else {
-        panic!()
-    };
+    let Some(Ok(record)) = house.store.show(first).unwrap() else { panic!() };
     assert_eq!(record.status, Status::Sent);
     let handed = house.seen.handed.lock().unwrap();
-    assert_eq!(
-        handed.iter().filter(|one| one.0 == first).count(),
-        1,
-        "accepted once, sent once"
-    );
+    assert_eq!(handed.iter().filter(|one| one.0 == first).count(), 1, "accepted once, sent once");
 }

@@ -43,7 +43,9 @@ pub fn run(
     let mut has_work = false;
     for queue in &due {
         match plan.lane_of(queue).and_then(|lane| breakers[lane].as_ref()) {
-            Some(breaker) if !summary.outages.contains(breaker) => summary.outages.push(breaker.clone()),
+            Some(breaker) if !summary.outages.contains(breaker) => {
+                summary.outages.push(breaker.clone())
+            }
             Some(_) => {}
             None => has_work = true,
         }
@@ -70,7 +72,9 @@ fn tidy_up(
 ) -> Result<(), Fault> {
     let replayed = store.replay_journal()?;
     if replayed > 0 {
-        journal.warn(&format!("recorded {replayed} outcomes that an earlier run could only write to its journal"));
+        journal.warn(&format!(
+            "recorded {replayed} outcomes that an earlier run could only write to its journal"
+        ));
     }
     let now = host::now_ms();
     let reaped = store.reap(millis(plan.lease), now, &host::is_running, false)?;
@@ -120,7 +124,8 @@ impl<'a> Writer<'a, '_> {
 
     fn must_stop(&self) -> bool {
         let limit = self.ledger.plan.time_limit;
-        self.stop.load(Ordering::Relaxed) || limit.is_some_and(|limit| self.began.elapsed() >= limit)
+        self.stop.load(Ordering::Relaxed)
+            || limit.is_some_and(|limit| self.began.elapsed() >= limit)
     }
 
     /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
@@ -142,7 +147,9 @@ impl<'a> Writer<'a, '_> {
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
         match mail {
-            Err(words) => self.ledger.settle(lease, state::unreadable(&words), (lane, 0), None, None),
+            Err(words) => {
+                self.ledger.settle(lease, state::unreadable(&words), (lane, 0), None, None)
+            }
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
                 self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
@@ -186,7 +193,9 @@ impl<'a> Writer<'a, '_> {
                 if let Some(trouble) = retired {
                     post.ceiling = post.senders.max(1);
                     let (words, ceiling) = (trouble.words, post.ceiling);
-                    self.ledger.journal.warn(&format!("going on with {ceiling} connections: {words}"));
+                    self.ledger
+                        .journal
+                        .warn(&format!("going on with {ceiling} connections: {words}"));
                 }
             }
         }

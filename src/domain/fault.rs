@@ -38,11 +38,7 @@ pub struct Fault {
 impl Fault {
     /// A fault of `kind`, told in one line.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
+        Fault { kind, message: message.into(), hint: None }
     }
 
     /// The same fault with the next step for the user.

@@ -66,9 +66,7 @@ const LONGEST_VALUE: usize = 65_536;
 
 /// Whether `name` is a header whose value must be written as it is.
 pub fn is_structured(name: &str) -> bool {
-    STRUCTURED
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(name))
+    STRUCTURED.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Refuses a header that `mailq` owns, that is no header, or that would be more than one.
@@ -80,15 +78,11 @@ pub fn check_header(name: &str, value: &str) -> Result<(), Fault> {
     }
     if let Some(c) = value.chars().find(|c| is_control(*c)) {
         let code = u32::from(c);
-        return Err(refuse(format!(
-            "its value holds the control character U+{code:04X}"
-        )));
+        return Err(refuse(format!("its value holds the control character U+{code:04X}")));
     }
     if value.len() > LONGEST_VALUE {
         let length = value.len();
-        return Err(refuse(format!(
-            "its value has {length} bytes; {LONGEST_VALUE} are allowed"
-        )));
+        return Err(refuse(format!("its value has {length} bytes; {LONGEST_VALUE} are allowed")));
     }
     if is_structured(name) {
         if !value.is_ascii() {
@@ -113,21 +107,15 @@ fn check_name(name: &str) -> Result<(), Fault> {
     let is_ftext = |b: u8| (33..=126).contains(&b) && b != b':';
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_ftext) {
         let shown: String = name.chars().take(LONGEST_NAME).collect();
-        return Err(
-            Fault::new(Kind::Data, format!("{shown:?} is no header name")).hint(format!(
-                "a name has 1 to {LONGEST_NAME} printable ASCII characters, no space and no colon"
-            )),
-        );
+        return Err(Fault::new(Kind::Data, format!("{shown:?} is no header name")).hint(format!(
+            "a name has 1 to {LONGEST_NAME} printable ASCII characters, no space and no colon"
+        )));
     }
-    let owner = OWNED
-        .iter()
-        .find(|(owned, _)| owned.eq_ignore_ascii_case(name))
-        .or_else(|| {
-            OWNED_PREFIXES.iter().find(|(prefix, _)| {
-                name.get(..prefix.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-            })
-        });
+    let owner = OWNED.iter().find(|(owned, _)| owned.eq_ignore_ascii_case(name)).or_else(|| {
+        OWNED_PREFIXES.iter().find(|(prefix, _)| {
+            name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+        })
+    });
     match owner {
         None => Ok(()),
         Some((_, instead)) => Err(Fault::new(
@@ -146,10 +134,7 @@ mod tests {
     fn a_header_of_the_users_own_passes() {
         for (name, value) in [
             ("X-Shop", "Ünïcode is fine, a\ttab too"),
-            (
-                "List-Unsubscribe",
-                "<https://example.com/u?x=1>, <mailto:u@example.com>",
-            ),
+            ("List-Unsubscribe", "<https://example.com/u?x=1>, <mailto:u@example.com>"),
             ("auto-submitted", "no"),
             ("Organization", "Example"),
         ] {
@@ -159,15 +144,9 @@ mod tests {
 
     #[test]
     fn what_mailq_owns_is_refused_whatever_its_case() {
-        for name in [
-            "Date",
-            "FROM",
-            "bcc",
-            "message-id",
-            "Content-Type",
-            "content-foo",
-            "Resent-To",
-        ] {
+        for name in
+            ["Date", "FROM", "bcc", "message-id", "Content-Type", "content-foo", "Resent-To"]
+        {
             let fault = check_header(name, "x").unwrap_err();
             assert_eq!(fault.kind(), Kind::Data);
             assert!(fault.to_string().contains(name), "{fault}");
@@ -180,16 +159,7 @@ mod tests {
         for name in ["", "a b", "a:", "é", "a\r\nb", &"x".repeat(65)] {
             assert!(check_header(name, "x").is_err(), "{name:?}");
         }
-        for value in [
-            "",
-            "  ",
-            "a\r\nBcc: x",
-            "a\nb",
-            "a\rb",
-            "a\0b",
-            "a\u{1b}b",
-            "a\u{85}b",
-        ] {
+        for value in ["", "  ", "a\r\nBcc: x", "a\nb", "a\rb", "a\0b", "a\u{1b}b", "a\u{85}b"] {
             let fault = check_header("X-A", value).unwrap_err();
             assert!(!fault.to_string().contains('\n'));
         }

@@ -44,11 +44,7 @@ impl Policy {
     /// The wait in milliseconds after `attempts` failed attempts; `draw` is a random number in `0.0..1.0`.
     pub fn wait_ms(&self, attempts: u32, draw: f64) -> i64 {
         let step = (attempts.max(1) as usize - 1).min(self.backoff.len().saturating_sub(1));
-        let wait = self
-            .backoff
-            .get(step)
-            .copied()
-            .unwrap_or(Duration::from_secs(30));
+        let wait = self.backoff.get(step).copied().unwrap_or(Duration::from_secs(30));
         spread(wait, self.jitter, draw)
     }
 
@@ -83,9 +79,7 @@ fn spread(wait: Duration, jitter: f64, draw: f64) -> i64 {
 
 /// A duration in whole milliseconds; one that does not fit becomes the largest that does no harm in a sum.
 pub fn millis(d: Duration) -> i64 {
-    i64::try_from(d.as_millis())
-        .unwrap_or(i64::MAX)
-        .min(i64::MAX / 4)
+    i64::try_from(d.as_millis()).unwrap_or(i64::MAX).min(i64::MAX / 4)
 }
 
 #[cfg(test)]
@@ -123,20 +117,10 @@ mod tests {
 
     #[test]
     fn a_policy_without_steps_and_huge_waits_do_no_harm() {
-        let policy = Policy {
-            backoff: vec![],
-            ..Policy::default()
-        };
+        let policy = Policy { backoff: vec![], ..Policy::default() };
         assert_eq!(policy.wait_ms(3, 0.5), 30_000);
-        let policy = Policy {
-            backoff: vec![Duration::MAX],
-            ..Policy::default()
-        };
+        let policy = Policy { backoff: vec![Duration::MAX], ..Policy::default() };
         assert!(policy.wait_ms(1, 1.0) > 0);
-        assert!(
-            1_800_000_000_000i64
-                .checked_add(policy.wait_ms(1, 1.0))
-                .is_some()
-        );
+        assert!(1_800_000_000_000i64.checked_add(policy.wait_ms(1, 1.0)).is_some());
     }
 }

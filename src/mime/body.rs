@@ -17,8 +17,7 @@ impl Wire {
         let coding = Coding::of(&lines);
         self.out.extend_from_slice(b"Content-Type: text/");
         self.out.extend_from_slice(subtype.as_bytes());
-        self.out
-            .extend_from_slice(b"; charset=utf-8\r\nContent-Transfer-Encoding: ");
+        self.out.extend_from_slice(b"; charset=utf-8\r\nContent-Transfer-Encoding: ");
         let word: &[u8] = match coding {
             Coding::SevenBit => b"7bit",
             Coding::Quoted => b"quoted-printable",
@@ -56,11 +55,7 @@ impl Coding {
         let as_quoted = lines.len() + 2 * (odd + signs);
         let as_base64 = lines.len().div_ceil(3) * 4;
         // The line ends: two bytes in 78, and a soft line break's three in 79.
-        if as_quoted * 79 / 76 <= as_base64 * 78 / 76 {
-            Coding::Quoted
-        } else {
-            Coding::Base64
-        }
+        if as_quoted * 79 / 76 <= as_base64 * 78 / 76 { Coding::Quoted } else { Coding::Base64 }
     }
 }
 
@@ -115,11 +110,7 @@ fn canonical(text: &str) -> String {
 /// `byte` as quoted-printable and Q encoded-words write it.
 pub(super) fn quoted_byte(byte: u8) -> [u8; 3] {
     const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
-    [
-        b'=',
-        DIGITS[usize::from(byte >> 4)],
-        DIGITS[usize::from(byte & 15)],
-    ]
+    [b'=', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 /// Appends canonical `lines` as quoted-printable.
@@ -228,10 +219,7 @@ mod tests {
         assert_eq!(quoted("a\0b"), "a=00b\r\n");
         assert_eq!(quoted("="), "=3D\r\n");
         assert_eq!(quoted(&"x".repeat(76)), format!("{}\r\n", "x".repeat(76)));
-        assert_eq!(
-            quoted(&"x".repeat(77)),
-            format!("{}=\r\nxx\r\n", "x".repeat(75))
-        );
+        assert_eq!(quoted(&"x".repeat(77)), format!("{}=\r\nxx\r\n", "x".repeat(75)));
         assert_eq!(
             quoted(&format!("{}=y", "x".repeat(75))),
             format!("{}=\r\n=3Dy\r\n", "x".repeat(75))

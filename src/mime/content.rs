@@ -57,9 +57,7 @@ pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(usize::try_from(base64_size(bytes.len() as u64)).unwrap_or(0));
     let mut line = [0u8; 76];
     for part in bytes.chunks(PER_LINE) {
-        let length = STANDARD
-            .encode_slice(part, &mut line)
-            .expect("57 bytes become 76 characters");
+        let length = STANDARD.encode_slice(part, &mut line).expect("57 bytes become 76 characters");
         out.extend_from_slice(&line[..length]);
         out.extend_from_slice(b"\r\n");
     }
@@ -68,11 +66,7 @@ pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 /// The bytes of `file` if they are there as they should be, else nothing: `write_to` then tells what is wrong.
 pub(super) fn load(file: &Enclosure) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(file.size).ok()?);
-    open(file)
-        .ok()?
-        .take(file.size + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    open(file).ok()?.take(file.size + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 == file.size).then_some(bytes)
 }
 
@@ -92,10 +86,7 @@ fn open(file: &Enclosure) -> io::Result<File> {
 
 fn changed(file: &Enclosure, how: &str) -> io::Error {
     let path = file.path.display();
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("attachment {path}: {how}"),
-    )
+    io::Error::new(io::ErrorKind::InvalidData, format!("attachment {path}: {how}"))
 }
 
 /// Writes the file as base64. Its length, and its digest where one is known, are checked before the last line goes.

@@ -80,11 +80,8 @@ pub(super) fn token(mail: &Mail) -> String {
     // Different tokens stay different, whatever was left out of them.
     let digest = Sha256::digest(token.as_bytes());
     let mark = hexadecimal(&digest[..8]);
-    let kept: String = token
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .take(LONGEST_TOKEN / 2)
-        .collect();
+    let kept: String =
+        token.chars().filter(char::is_ascii_alphanumeric).take(LONGEST_TOKEN / 2).collect();
     format!("mailq-{}-{kept}{mark}", mail.id)
 }
 

@@ -59,10 +59,7 @@ pub fn build(
     wire.message(letter, enclosures, &token)?;
     Ok(Outgoing {
         id: mail.id,
-        envelope: Envelope {
-            sender: parties.from.address,
-            recipients: parties.recipients,
-        },
+        envelope: Envelope { sender: parties.from.address, recipients: parties.recipients },
         content: wire.finish(),
         message_id,
     })
@@ -110,13 +107,7 @@ impl Parties {
             Some(text) => read("reply_to", text)?,
         };
         let lists = Lists::of(mail)?;
-        Ok(Parties {
-            from,
-            reply_to,
-            recipients: lists.waiting(mail),
-            to: lists.to,
-            cc: lists.cc,
-        })
+        Ok(Parties { from, reply_to, recipients: lists.waiting(mail), to: lists.to, cc: lists.cc })
     }
 }
 

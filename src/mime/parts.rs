@@ -26,11 +26,8 @@ impl Wire {
         enclosures: Vec<Enclosure>,
         token: &str,
     ) -> Result<(), String> {
-        let seed: String = token
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .take(LONGEST_SEED)
-            .collect();
+        let seed: String =
+            token.chars().filter(char::is_ascii_alphanumeric).take(LONGEST_SEED).collect();
         // Without an HTML part nothing refers to an image.
         let (inline, attached): (Vec<Enclosure>, Vec<Enclosure>) = enclosures
             .into_iter()
@@ -140,11 +137,7 @@ impl Wire {
             Some(given) => media_type(given)?,
             None => vec![guessed(&filename)],
         };
-        let is_utf8 = || {
-            loaded
-                .as_deref()
-                .is_some_and(|bytes| std::str::from_utf8(bytes).is_ok())
-        };
+        let is_utf8 = || loaded.as_deref().is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
         if media.len() == 1 && media[0].starts_with("text/") && is_utf8() {
             media.push("charset=utf-8".to_owned());
         }
@@ -207,9 +200,7 @@ fn media_type(given: &str) -> Result<Vec<String>, String> {
     };
     let is_token = |text: &str| {
         !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
     };
     let mut words = Vec::new();
     for (nth, part) in given.split(';').map(str::trim).enumerate() {
@@ -229,19 +220,12 @@ fn media_type(given: &str) -> Result<Vec<String>, String> {
             format!("{}={bare}", left.to_ascii_lowercase())
         });
     }
-    if is_opaque(&words[0]) {
-        Ok(words)
-    } else {
-        Ok(vec![ANY_TYPE.to_owned()])
-    }
+    if is_opaque(&words[0]) { Ok(words) } else { Ok(vec![ANY_TYPE.to_owned()]) }
 }
 
 /// The `cid` without its brackets, or what is wrong with it.
 fn content_id(cid: &str) -> Result<&str, String> {
-    let bare = cid
-        .strip_prefix('<')
-        .and_then(|rest| rest.strip_suffix('>'))
-        .unwrap_or(cid);
+    let bare = cid.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).unwrap_or(cid);
     let is_plain = |b: u8| b.is_ascii_graphic() && !b"<>\"()\\,;:[]".contains(&b);
     if bare.is_empty() || bare.len() > 200 || !bare.bytes().all(is_plain) {
         let told = format!("attachments: cid {cid:?} is not made of letters, digits and .-_@");

@@ -39,11 +39,7 @@ fn mail() -> Mail {
 }
 
 fn letter(subject: &str, text: &str) -> Letter {
-    Letter {
-        subject: subject.to_owned(),
-        text: Some(text.to_owned()),
-        ..Letter::default()
-    }
+    Letter { subject: subject.to_owned(), text: Some(text.to_owned()), ..Letter::default() }
 }
 
 fn enclosure(path: &Path, filename: &str, cid: Option<&str>) -> Enclosure {
@@ -81,9 +77,7 @@ fn field(message: &str, name: &str) -> Option<String> {
     let (header, _) = message.split_once("\r\n\r\n").unwrap();
     let unfolded = header.replace("\r\n ", " ");
     let start = format!("{name}: ");
-    let mut found = unfolded
-        .split("\r\n")
-        .filter_map(|line| line.strip_prefix(&start));
+    let mut found = unfolded.split("\r\n").filter_map(|line| line.strip_prefix(&start));
     let value = found.next().map(str::to_owned);
     assert_eq!(found.next(), None, "two {name} fields");
     value

@@ -29,12 +29,7 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Wire {
-            out: Vec::with_capacity(bytes),
-            pieces: Vec::new(),
-            line: 0,
-            can_fold: false,
-        }
+        Wire { out: Vec::with_capacity(bytes), pieces: Vec::new(), line: 0, can_fold: false }
     }
 
     /// Begins the field `name`.
@@ -226,11 +221,7 @@ fn is_plain(value: &str) -> bool {
 /// The bytes that `byte` takes in a Q encoded-word. Only what is allowed in a phrase too stands for itself
 /// (RFC 2047, 5 (3)).
 fn q_length(byte: u8) -> usize {
-    if byte.is_ascii_alphanumeric() || b" !*+-/".contains(&byte) {
-        1
-    } else {
-        3
-    }
+    if byte.is_ascii_alphanumeric() || b" !*+-/".contains(&byte) { 1 } else { 3 }
 }
 
 /// How many bytes of `text`, whole characters and at least one, fit into a payload of `room` bytes.
@@ -249,11 +240,7 @@ fn fitting(text: &str, room: usize, is_q: bool) -> usize {
 
 /// The bytes that `byte` takes in an extended parameter value (RFC 2231, 7: attribute-char).
 fn percent_length(byte: u8) -> usize {
-    if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`{|}~".contains(&byte) {
-        1
-    } else {
-        3
-    }
+    if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`{|}~".contains(&byte) { 1 } else { 3 }
 }
 
 fn push_percent(word: &mut String, c: char) {

@@ -59,11 +59,7 @@ impl Stamp {
 impl Spool {
     /// The store in `dir`, which need not exist yet. Without `attachment_roots` only spooled files are opened.
     pub fn new(dir: PathBuf, attachment_roots: Vec<PathBuf>) -> Self {
-        Spool {
-            dir,
-            attachment_roots,
-            digests: Mutex::default(),
-        }
+        Spool { dir, attachment_roots, digests: Mutex::default() }
     }
 
     /// Finds the file that `attachment` refers to and checks that it is the one that was meant: below its root, a
@@ -86,14 +82,10 @@ impl Spool {
         let shown = path.display();
         let file =
             open_regular(&path, libc::O_NOFOLLOW).map_err(|error| format!("{shown}: {error}"))?;
-        let metadata = file
-            .metadata()
-            .map_err(|error| format!("{shown}: {error}"))?;
+        let metadata = file.metadata().map_err(|error| format!("{shown}: {error}"))?;
         let size = metadata.len();
         if let Some(known) = attachment.size.filter(|known| *known != size) {
-            return Err(format!(
-                "{shown} has {size} bytes, not {known} as at enqueue"
-            ));
+            return Err(format!("{shown} has {size} bytes, not {known} as at enqueue"));
         }
         let known = attachment.sha256.as_ref();
         for wanted in known.into_iter().chain(digest.as_ref()) {
@@ -186,15 +178,9 @@ fn open_regular(path: &Path, flags: i32) -> io::Result<File> {
     if kind.is_file() {
         Ok(file)
     } else if kind.is_dir() {
-        Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a directory",
-        ))
+        Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"))
     } else {
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no regular file",
-        ))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
     }
 }
 

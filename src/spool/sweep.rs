@@ -91,10 +91,8 @@ fn age_of(path: &Path) -> Result<Option<(i64, u64)>> {
         .or_else(|error| not_found_is(error, None))
         .with_context(|| format!("cannot look at {}", path.display()))?;
     Ok(looked.filter(fs::Metadata::is_file).map(|metadata| {
-        let at = metadata
-            .mtime()
-            .saturating_mul(1000)
-            .saturating_add(metadata.mtime_nsec() / 1_000_000);
+        let at =
+            metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000);
         (at, metadata.len())
     }))
 }
@@ -120,7 +118,5 @@ fn not_found_is<T>(error: io::Error, value: T) -> io::Result<T> {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -32,24 +32,16 @@ impl Spool {
         limit: u64,
     ) -> Result<Attachment, Fault> {
         let mut source = open_source(path)?;
-        let before = source
-            .metadata()
-            .map_err(|error| unreadable(path, &error))?;
+        let before = source.metadata().map_err(|error| unreadable(path, &error))?;
         check_limit(path, before.len(), limit)?;
         let (copy, digest) = self.copy(path, &mut source, before.len())?;
-        let after = source
-            .metadata()
-            .map_err(|error| unreadable(path, &error))?;
+        let after = source.metadata().map_err(|error| unreadable(path, &error))?;
         if Stamp::of(&after) != Stamp::of(&before) {
             return Err(changing(path));
         }
-        self.put_in_place(copy, &digest)
-            .map_err(|error| self.unwritable(&error))?;
-        let own_name = || {
-            path.file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
+        self.put_in_place(copy, &digest).map_err(|error| self.unwritable(&error))?;
+        let own_name =
+            || path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Attachment {
             filename: name.map_or_else(own_name, str::to_owned),
             content_type: None,
@@ -67,9 +59,7 @@ impl Spool {
         source: &mut File,
         size: u64,
     ) -> Result<(Unfinished, String), Fault> {
-        let mut copy = self
-            .new_unfinished()
-            .map_err(|error| self.unwritable(&error))?;
+        let mut copy = self.new_unfinished().map_err(|error| self.unwritable(&error))?;
         let mut digest = Sha256::new();
         let mut chunk = vec![0u8; CHUNK];
         let mut copied = 0u64;
@@ -85,16 +75,12 @@ impl Spool {
                 return Err(changing(path));
             }
             digest.update(&chunk[..count]);
-            copy.file
-                .write_all(&chunk[..count])
-                .map_err(|error| self.unwritable(&error))?;
+            copy.file.write_all(&chunk[..count]).map_err(|error| self.unwritable(&error))?;
         }
         if copied < size {
             return Err(changing(path));
         }
-        copy.file
-            .sync_all()
-            .map_err(|error| self.unwritable(&error))?;
+        copy.file.sync_all().map_err(|error| self.unwritable(&error))?;
         Ok((copy, hexadecimal(&digest.finalize())))
     }
 
@@ -105,19 +91,12 @@ impl Spool {
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("{}-{count}", process::id()));
-            let opened = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(FILE_MODE)
-                .open(&path);
+            let opened =
+                OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
             match opened {
                 Ok(file) => {
-                    let copy = Unfinished {
-                        path: Some(path),
-                        file,
-                    };
-                    copy.file
-                        .set_permissions(Permissions::from_mode(FILE_MODE))?;
+                    let copy = Unfinished { path: Some(path), file };
+                    copy.file.set_permissions(Permissions::from_mode(FILE_MODE))?;
                     return Ok(copy);
                 }
                 // A process with this number died and left its copy.
@@ -144,10 +123,7 @@ impl Spool {
         if dir.is_dir() {
             return Ok(());
         }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(DIR_MODE)
-            .create(&self.dir)?;
+        DirBuilder::new().recursive(true).mode(DIR_MODE).create(&self.dir)?;
         match DirBuilder::new().mode(DIR_MODE).create(dir) {
             Ok(()) => {
                 fs::set_permissions(dir, fs::metadata(&self.dir)?.permissions())?;
@@ -206,11 +182,7 @@ fn open_source(path: &Path) -> Result<File, Fault> {
     // To look first keeps devices unopened: opening some of them does something.
     let looked = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if !looked.is_file() {
-        let what = if looked.is_dir() {
-            "it is a directory"
-        } else {
-            "it is no regular file"
-        };
+        let what = if looked.is_dir() { "it is a directory" } else { "it is no regular file" };
         return Err(fault_about(path, Kind::NoInput, what));
     }
     open_regular(path, 0).map_err(|error| unreadable(path, &error))

@@ -41,9 +41,7 @@ impl Room {
     }
 
     fn unfinished(&self) -> usize {
-        fs::read_dir(self.at.path().join("spool/tmp"))
-            .unwrap()
-            .count()
+        fs::read_dir(self.at.path().join("spool/tmp")).unwrap().count()
     }
 
     fn refused(&self, path: &Path) -> Kind {
@@ -55,8 +53,7 @@ impl Room {
     /// Sets when the stored copy was taken in, in milliseconds since 1970.
     fn date(&self, path: &Path, ms: u64) {
         let file = File::options().write(true).open(path).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_millis(ms))
-            .unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_millis(ms)).unwrap();
         assert_eq!(self.spool.dir, self.at.path().join("spool"));
     }
 }
@@ -152,9 +149,7 @@ fn a_store_that_cannot_be_made_is_a_fault_and_leaves_nothing() {
     let room = room();
     let path = room.file("a", b"x");
     let in_the_way = room.file("spool", b"a file");
-    let fault = Spool::new(in_the_way, Vec::new())
-        .take_in(&path, None, LIMIT)
-        .unwrap_err();
+    let fault = Spool::new(in_the_way, Vec::new()).take_in(&path, None, LIMIT).unwrap_err();
     assert_eq!(fault.kind(), Kind::CannotCreate);
 }
 
@@ -184,19 +179,9 @@ fn bytes_that_are_not_those_of_enqueue_are_refused_and_name_the_path() {
     let told = room.spool.open(&attachment).unwrap_err();
     assert!(told.contains(HELLO) && told.contains("hello.txt"), "{told}");
     fs::write(room.stored(), "short").unwrap();
-    assert!(
-        room.spool
-            .open(&attachment)
-            .unwrap_err()
-            .contains("5 bytes")
-    );
+    assert!(room.spool.open(&attachment).unwrap_err().contains("5 bytes"));
     fs::remove_file(room.stored()).unwrap();
-    assert!(
-        room.spool
-            .open(&attachment)
-            .unwrap_err()
-            .contains("No such file")
-    );
+    assert!(room.spool.open(&attachment).unwrap_err().contains("No such file"));
     // To enqueue the file again mends the store.
     assert!(room.spool.open(&room.hello()).is_ok());
 }
@@ -208,17 +193,8 @@ fn the_same_file_is_read_once_a_run() {
     room.spool.open(&attachment).unwrap();
     let metadata = fs::metadata(room.stored()).unwrap();
     let forged = (Stamp::of(&metadata), "remembered".to_owned());
-    room.spool
-        .digests
-        .lock()
-        .unwrap()
-        .insert(room.stored(), forged);
-    assert!(
-        room.spool
-            .open(&attachment)
-            .unwrap_err()
-            .contains("remembered")
-    );
+    room.spool.digests.lock().unwrap().insert(room.stored(), forged);
+    assert!(room.spool.open(&attachment).unwrap_err().contains("remembered"));
 }
 
 #[test]
@@ -231,13 +207,7 @@ fn references_cannot_leave_the_attachment_roots() {
     let open = |to: &str| room.spool.open(&reference(to));
     assert_eq!(open(inside.to_str().unwrap()).unwrap().size, 1);
     assert_eq!(open("in.txt").unwrap().path, inside.canonicalize().unwrap());
-    for bad in [
-        outside.to_str().unwrap(),
-        "../out.txt",
-        "link",
-        "/etc/passwd",
-        "",
-    ] {
+    for bad in [outside.to_str().unwrap(), "../out.txt", "link", "/etc/passwd", ""] {
         let told = open(bad).unwrap_err();
         assert!(told.contains("not below"), "{bad}: {told}");
     }
@@ -251,23 +221,10 @@ fn references_cannot_leave_the_attachment_roots() {
     ] {
         assert!(open(bad).unwrap_err().contains("no SHA-256"), "{bad}");
     }
-    let wrong = Attachment {
-        sha256: Some(HELLO.to_owned()),
-        ..reference("in.txt")
-    };
-    assert!(
-        room.spool
-            .open(&wrong)
-            .unwrap_err()
-            .contains("not what it was")
-    );
+    let wrong = Attachment { sha256: Some(HELLO.to_owned()), ..reference("in.txt") };
+    assert!(room.spool.open(&wrong).unwrap_err().contains("not what it was"));
     let rootless = Spool::new(room.at.path().join("spool"), Vec::new());
-    assert!(
-        rootless
-            .open(&reference("in.txt"))
-            .unwrap_err()
-            .contains("attachment_roots")
-    );
+    assert!(rootless.open(&reference("in.txt")).unwrap_err().contains("attachment_roots"));
 }
 
 #[test]
@@ -276,22 +233,13 @@ fn a_sweep_deletes_only_what_is_old_and_unused() {
     assert_eq!(sweep(&room, &[], false), Swept::default());
     let attachment = room.hello();
     room.date(&room.stored(), 1_000);
-    let strays = [
-        room.at.path().join("spool/tmp/1-1"),
-        room.at.path().join("spool/58/notes.txt"),
-    ];
+    let strays = [room.at.path().join("spool/tmp/1-1"), room.at.path().join("spool/58/notes.txt")];
     for stray in &strays {
         fs::write(stray, "xy").unwrap();
         room.date(stray, 1_000);
     }
-    assert_eq!(
-        sweep(&room, &[&attachment.storage_ref], true),
-        Swept { files: 1, bytes: 2 }
-    );
-    assert_eq!(
-        sweep(&room, &[&attachment.storage_ref], false),
-        Swept { files: 1, bytes: 2 }
-    );
+    assert_eq!(sweep(&room, &[&attachment.storage_ref], true), Swept { files: 1, bytes: 2 });
+    assert_eq!(sweep(&room, &[&attachment.storage_ref], false), Swept { files: 1, bytes: 2 });
     assert!(room.stored().exists() && !strays[0].exists() && strays[1].exists());
     // Taken in again: its row may be on its way.
     room.hello();
@@ -306,7 +254,5 @@ fn a_sweep_deletes_only_what_is_old_and_unused() {
 /// Sweeps at two hours after 1970 with the usual grace.
 fn sweep(room: &Room, in_use: &[&str], dry_run: bool) -> Swept {
     let mut asked = |reference: &str| Ok(in_use.contains(&reference));
-    room.spool
-        .sweep(&mut asked, HOUR, 7_200_000, dry_run)
-        .unwrap()
+    room.spool.sweep(&mut asked, HOUR, 7_200_000, dry_run).unwrap()
 }

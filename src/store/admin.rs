@@ -3,6 +3,7 @@
 use super::Store;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
+use crate::domain::state::{Event, Failure, Status, leads};
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
 /// What `retry` did to a mail.
@@ -24,6 +25,8 @@ pub enum Cancelled {
     Refused(String),
     Missing,
 }
+
+const _: () = assert!(leads(Status::Failed, Event::Retry, Status::Pending) && leads(Status::Pending, Event::Cancel, Status::Failed));
 
 impl Store {
     /// Gives FAILED mails another chance, with all their attempts, and makes PENDING ones due now.
@@ -56,10 +59,10 @@ impl Store {
         self.one_by_one(ids, |tx, id| {
             let done = tx
                 .prepare_cached(
-                    "UPDATE email_messages SET status = 'FAILED', failure = 'cancelled', finished_at = :now \
+                    "UPDATE email_messages SET status = 'FAILED', failure = :failure, finished_at = :now \
                      WHERE id = :id AND status = 'PENDING'",
                 )?
-                .execute(named_params! { ":now": now, ":id": id.0 })?;
+                .execute(named_params! { ":failure": Failure::Cancelled.word(), ":now": now, ":id": id.0 })?;
             if done == 1 {
                 return Ok(Cancelled::Done);
             }
@@ -75,10 +78,7 @@ impl Store {
         let mut done = Vec::with_capacity(ids.len());
         for piece in ids.chunks(500) {
             done.extend(self.write(|tx| {
-                piece
-                    .iter()
-                    .map(|id| Ok((*id, act(tx, *id)?)))
-                    .collect::<Result<Vec<_>, _>>()
+                piece.iter().map(|id| Ok((*id, act(tx, *id)?))).collect::<Result<Vec<_>, _>>()
             })?);
             std::thread::sleep(super::COURTESY);
         }

@@ -80,8 +80,7 @@ impl Store {
             return Ok(());
         }
         self.write(|tx| {
-            tx.prepare_cached("DELETE FROM mailq_breaker WHERE scope = ?1")?
-                .execute([scope])?;
+            tx.prepare_cached("DELETE FROM mailq_breaker WHERE scope = ?1")?.execute([scope])?;
             Ok(())
         })
     }

@@ -2,6 +2,7 @@
 
 use super::row;
 use crate::domain::message::{Mail, MailId};
+use crate::domain::state::{Event, Status, leads};
 use rusqlite::{Connection, Transaction, named_params};
 use std::sync::Arc;
 
@@ -51,16 +52,16 @@ const NEXT_QUEUE: &str =
 const FIRST_DUE: &str =
     "SELECT min(next_attempt_at) FROM email_messages WHERE status = 'PENDING' AND queue = ?1";
 
+const _: () = assert!(leads(Status::Pending, Event::Claim, Status::Sending));
+
 const CLAIM: &str = "UPDATE email_messages SET status = 'SENDING', locked_at = :now, locked_by = :holder, dot_at = NULL \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' AND queue = :queue \
      AND next_attempt_at <= :now ORDER BY next_attempt_at, id LIMIT :limit) RETURNING ";
 
 /// The queues with a mail that is due at `now`, in alphabetical order.
 pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
-    let (mut next, mut first_due) = (
-        conn.prepare_cached(NEXT_QUEUE)?,
-        conn.prepare_cached(FIRST_DUE)?,
-    );
+    let (mut next, mut first_due) =
+        (conn.prepare_cached(NEXT_QUEUE)?, conn.prepare_cached(FIRST_DUE)?);
     let (mut due, mut after) = (Vec::new(), String::new());
     loop {
         let found: Option<String> = next.query_row([&after], |row| row.get(0))?;
@@ -89,17 +90,11 @@ pub(super) fn claim(
     let mut claimed = Vec::new();
     for found in rows {
         let (id, mail) = found?;
-        claimed.push(Claimed {
-            lease: Lease::new(id, Arc::clone(holder)),
-            mail,
-        });
+        claimed.push(Claimed { lease: Lease::new(id, Arc::clone(holder)), mail });
     }
     // RETURNING promises no order.
     claimed.sort_by_key(|one| {
-        (
-            one.mail.as_ref().map_or(0, |mail| mail.next_attempt_at),
-            one.lease.id,
-        )
+        (one.mail.as_ref().map_or(0, |mail| mail.next_attempt_at), one.lease.id)
     });
     Ok(claimed)
 }

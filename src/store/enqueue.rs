@@ -47,14 +47,9 @@ fn store_one(
     now: i64,
 ) -> Result<Result<Enqueued, Fault>, rusqlite::Error> {
     if let Some(key) = &draft.idempotency_key {
-        let sql = format!(
-            "SELECT {} FROM email_messages WHERE idempotency_key = ?1",
-            row::MAIL_COLUMNS
-        );
-        let found = tx
-            .prepare_cached(&sql)?
-            .query_row([key], row::mail)
-            .optional()?;
+        let sql =
+            format!("SELECT {} FROM email_messages WHERE idempotency_key = ?1", row::MAIL_COLUMNS);
+        let found = tx.prepare_cached(&sql)?.query_row([key], row::mail).optional()?;
         if let Some((id, mail)) = found {
             return Ok(same_content(draft, id, mail, key).map(|()| Enqueued { id, existed: true }));
         }
@@ -80,10 +75,7 @@ fn store_one(
             },
             |row| row.get(0),
         )?;
-    Ok(Ok(Enqueued {
-        id: MailId(id),
-        existed: false,
-    }))
+    Ok(Ok(Enqueued { id: MailId(id), existed: false }))
 }
 
 /// A repeated key must bring the same mail; times may differ, since `--in 5m` does.
@@ -107,18 +99,12 @@ fn same_content(
         ("bcc", draft.bcc == mail.bcc),
         ("template", draft.template == mail.template),
         ("locale", draft.locale == mail.locale),
-        (
-            "parameters",
-            json(&draft.parameters) == json(&mail.parameters),
-        ),
+        ("parameters", json(&draft.parameters) == json(&mail.parameters)),
         ("attachments", attachments == json(&mail.attachments)),
         ("headers", headers == json(&mail.headers)),
     ];
-    let different: Vec<&str> = pairs
-        .iter()
-        .filter(|(_, same)| !same)
-        .map(|(name, _)| *name)
-        .collect();
+    let different: Vec<&str> =
+        pairs.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
     if different.is_empty() {
         return Ok(());
     }
@@ -129,7 +115,5 @@ fn same_content(
             different.join(", ")
         ),
     )
-    .hint(format!(
-        "`mailq show {id}` shows that mail; another mail wants another key"
-    )))
+    .hint(format!("`mailq show {id}` shows that mail; another mail wants another key")))
 }

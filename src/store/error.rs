@@ -19,30 +19,23 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
             format!("database {db} is busy: another program is writing it"),
         )
         .hint("nothing was changed; try again, and see who holds it: fuser DATABASE"),
-        ErrorCode::DiskFull => Fault::new(
-            Kind::TryAgain,
-            format!("the disk is full: cannot write database {db}"),
-        )
-        .hint("nothing was changed; free some space and try again"),
-        ErrorCode::ReadOnly => Fault::new(
-            Kind::Permission,
-            format!("database {db} is read-only for this user"),
-        )
-        .hint(format!(
-            "check who owns it and its -wal and -shm files: ls -l {db}*"
-        )),
-        ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => Fault::new(
-            Kind::Permission,
-            format!("database {db}: permission denied"),
-        )
-        .hint("run as the user or group that owns it"),
+        ErrorCode::DiskFull => {
+            Fault::new(Kind::TryAgain, format!("the disk is full: cannot write database {db}"))
+                .hint("nothing was changed; free some space and try again")
+        }
+        ErrorCode::ReadOnly => {
+            Fault::new(Kind::Permission, format!("database {db} is read-only for this user"))
+                .hint(format!("check who owns it and its -wal and -shm files: ls -l {db}*"))
+        }
+        ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => {
+            Fault::new(Kind::Permission, format!("database {db}: permission denied"))
+                .hint("run as the user or group that owns it")
+        }
         ErrorCode::CannotOpen => Fault::new(
             Kind::Permission,
             format!("cannot open database {db} or the files beside it"),
         )
-        .hint(format!(
-            "its directory and its -wal and -shm files must be yours too: ls -ld {db}*"
-        )),
+        .hint(format!("its directory and its -wal and -shm files must be yours too: ls -ld {db}*")),
         ErrorCode::DatabaseCorrupt => {
             Fault::new(Kind::Io, format!("database {db} is malformed: {words}")).hint(format!(
                 "keep a copy of {db}*, then restore a backup or try: sqlite3 {db} .recover"
@@ -50,16 +43,14 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
         }
         ErrorCode::NotADatabase => Fault::new(Kind::Io, format!("{db} is not a database"))
             .hint("name the right file with --db, $MAILQ_DB or `database` in the configuration"),
-        ErrorCode::SystemIoFailure => Fault::new(
-            Kind::Io,
-            format!("reading or writing database {db} failed: {words}"),
-        )
-        .hint("see the kernel's log for the disk; nothing that was confirmed is lost"),
-        ErrorCode::ConstraintViolation => Fault::new(
-            Kind::Data,
-            format!("database {db} refused a value: {words}"),
-        )
-        .hint("schema.sql tells what each column takes"),
+        ErrorCode::SystemIoFailure => {
+            Fault::new(Kind::Io, format!("reading or writing database {db} failed: {words}"))
+                .hint("see the kernel's log for the disk; nothing that was confirmed is lost")
+        }
+        ErrorCode::ConstraintViolation => {
+            Fault::new(Kind::Data, format!("database {db} refused a value: {words}"))
+                .hint("schema.sql tells what each column takes")
+        }
         ErrorCode::FileLockingProtocolFailed => {
             Fault::new(Kind::Io, format!("database {db} cannot be locked: {words}"))
                 .hint("is it on a network file system? SQLite needs a local one")
@@ -86,9 +77,5 @@ pub fn is_passing(e: &rusqlite::Error) -> bool {
 /// The system's words for an error, without "(os error N)".
 pub fn os_words(e: &io::Error) -> String {
     let words = e.to_string();
-    words
-        .split(" (os error")
-        .next()
-        .unwrap_or(&words)
-        .to_lowercase()
+    words.split(" (os error").next().unwrap_or(&words).to_lowercase()
 }

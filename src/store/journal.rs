@@ -74,29 +74,18 @@ impl Store {
             return Ok(0);
         }
         let broken = |e: io::Error| {
-            Fault::new(
-                Kind::Io,
-                format!("cannot replay outcomes from {}: {e}", path.display()),
-            )
-            .hint("nothing is sent until they are recorded")
+            Fault::new(Kind::Io, format!("cannot replay outcomes from {}: {e}", path.display()))
+                .hint("nothing is sent until they are recorded")
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(broken)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(broken)?;
         file.lock().map_err(broken)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(broken)?;
         // A torn last line was never confirmed to anybody.
-        let entries: Vec<Entry> = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
+        let entries: Vec<Entry> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         self.write(|tx| entries.iter().try_for_each(|entry| replay(tx, entry)))?;
-        file.set_len(0)
-            .and_then(|()| file.sync_all())
-            .map_err(broken)?;
+        file.set_len(0).and_then(|()| file.sync_all()).map_err(broken)?;
         Ok(entries.len())
     }
 }
@@ -124,12 +113,8 @@ fn journal_path(database: &Path) -> PathBuf {
 }
 
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
-    let mut file: File = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .read(true)
-        .mode(0o660)
-        .open(path)?;
+    let mut file: File =
+        OpenOptions::new().create(true).append(true).read(true).mode(0o660).open(path)?;
     file.lock()?;
     let end = file.seek(SeekFrom::End(0))?;
     // After a torn line, begin a new one.

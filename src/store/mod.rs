@@ -23,12 +23,11 @@ pub use admin::{Cancelled, Retried};
 pub use breaker::Breaker;
 pub use claim::{Arm, Claimed, Lease};
 pub use enqueue::Enqueued;
-pub use prune::{Pruned, Pruning};
+pub use prune::Pruning;
 pub use read::Filter;
-pub use reap::Reaped;
 pub use record::{Recorded, Settled};
-pub use stats::{QueueCounts, Stats};
-pub use turn::{Turn, Turned};
+pub use stats::Stats;
+pub use turn::Turn;
 
 use crate::domain::fault::{Fault, Kind};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -97,10 +96,7 @@ impl Store {
             Ok(conn)
         });
         let conn = opened.map_err(|e| error::fault(path, &e))?;
-        let mut store = Store {
-            conn,
-            path: path.to_owned(),
-        };
+        let mut store = Store { conn, path: path.to_owned() };
         match access {
             Access::Create => schema::ensure(&mut store, created)?,
             Access::Write => schema::migrate(&mut store)?,
@@ -109,27 +105,19 @@ impl Store {
         Ok(store)
     }
 
-    /// The file of the database.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Runs `work` in one `IMMEDIATE` transaction; nothing of it is kept unless all of it is.
     fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, Fault> {
-        self.try_write(work)
-            .map_err(|e| error::fault(&self.path, &e))
+        self.try_write(work).map_err(|e| error::fault(&self.path, &e))
     }
 
     fn try_write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, rusqlite::Error> {
-        let tx = self
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&tx)?;
         tx.commit()?;
         Ok(result)
@@ -173,12 +161,7 @@ fn wait_for_others(tries: i32) -> bool {
 /// Creates an empty file with our mode where there is none, and says whether it did.
 fn create(path: &Path) -> Result<bool, Fault> {
     // SQLite holds no lock of this process on the file yet, so closing this descriptor drops none.
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(MODE)
-        .open(path)
-    {
+    match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
         Ok(file) => {
             let set = file.set_permissions(fs::Permissions::from_mode(MODE));
             set.map_err(|e| cannot_create(path, &e))?;
@@ -197,15 +180,9 @@ fn cannot_create(path: &Path, e: &io::Error) -> Fault {
     match e.kind() {
         io::ErrorKind::PermissionDenied => Fault::new(
             Kind::Permission,
-            format!(
-                "cannot create database {}: permission denied",
-                path.display()
-            ),
+            format!("cannot create database {}: permission denied", path.display()),
         )
-        .hint(format!(
-            "run as the user that owns {}, or name another with --db",
-            parent.display()
-        )),
+        .hint(format!("run as the user that owns {}, or name another with --db", parent.display())),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Fault::new(
             Kind::TryAgain,
             format!("cannot create database {}: disk full", path.display()),
@@ -213,16 +190,9 @@ fn cannot_create(path: &Path, e: &io::Error) -> Fault {
         .hint("free some space and try again"),
         _ => Fault::new(
             Kind::CannotCreate,
-            format!(
-                "cannot create database {}: {}",
-                path.display(),
-                error::os_words(e)
-            ),
+            format!("cannot create database {}: {}", path.display(), error::os_words(e)),
         )
-        .hint(format!(
-            "create the directory first: mkdir -p {}",
-            parent.display()
-        )),
+        .hint(format!("create the directory first: mkdir -p {}", parent.display())),
     }
 }
 
@@ -271,9 +241,7 @@ fn readable_without_harm(path: &Path) -> Result<(), Fault> {
 fn is_wal(path: &Path) -> bool {
     use std::io::Read;
     let mut header = [0u8; 20];
-    fs::File::open(path)
-        .and_then(|mut file| file.read_exact(&mut header))
-        .is_ok()
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok()
         && header[18..] == [2, 2]
 }
 

@@ -1,8 +1,8 @@
 //! Finished mails are deleted when their time in the archive is over. Never PENDING, never SENDING.
 
-use super::{Store, error};
+use super::Store;
 use crate::domain::fault::Fault;
-use crate::domain::state::Status;
+use crate::domain::state::{Event, Next, Status, next};
 use rusqlite::types::ValueRef;
 use rusqlite::{Transaction, named_params};
 use serde_json::{Map, Value, json};
@@ -57,6 +57,8 @@ const FAILED: Statements = Statements {
              WHERE status = 'FAILED' AND finished_at < :before ORDER BY finished_at, id LIMIT :limit)",
 };
 
+const _: () = assert!(matches!(next(Status::Sent, Event::Prune), Next::Gone) && matches!(next(Status::Failed, Event::Prune), Next::Gone));
+
 impl Store {
     /// Deletes what `pruning` asks for, in small transactions.
     pub fn prune(&mut self, mut pruning: Pruning<'_>) -> Result<Pruned, Fault> {
@@ -79,8 +81,7 @@ impl Store {
                 continue;
             }
             self.in_pieces(|tx| {
-                tx.prepare_cached(statements.stamp)?
-                    .execute(named_params! { ":limit": 500 })
+                tx.prepare_cached(statements.stamp)?.execute(named_params! { ":limit": 500 })
             })?;
             loop {
                 let gone = self.prune_piece(statements, before, &mut pruning)?;
@@ -105,11 +106,7 @@ impl Store {
         let result = self.write(|tx| {
             if let Some(archive) = &mut pruning.archive {
                 let rows = whole_rows(tx, statements.select, before, limit)?;
-                if let Err(fault) = if rows.is_empty() {
-                    Ok(())
-                } else {
-                    archive(&rows)
-                } {
+                if let Err(fault) = if rows.is_empty() { Ok(()) } else { archive(&rows) } {
                     trouble = Some(fault);
                     return Err(rusqlite::Error::QueryReturnedNoRows);
                 }
@@ -137,22 +134,13 @@ impl Store {
                 };
                 // A reference is found in any text, also in one that is no list of ours.
                 for (at, scheme) in text.match_indices(crate::domain::message::SPOOL_SCHEME) {
-                    let hash = text[at + scheme.len()..]
-                        .chars()
-                        .take_while(char::is_ascii_hexdigit);
+                    let hash =
+                        text[at + scheme.len()..].chars().take_while(char::is_ascii_hexdigit);
                     files.insert(hash.collect());
                 }
             }
             Ok(files)
         })
-    }
-
-    /// Gives the space of deleted rows back to the file system, where the database's owner chose
-    /// `auto_vacuum = INCREMENTAL`; elsewhere new rows use it again.
-    pub fn checkpoint(&self) -> Result<(), Fault> {
-        self.conn
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(|e| error::fault(&self.path, &e))
     }
 }
 
@@ -163,11 +151,7 @@ fn whole_rows(
     limit: i64,
 ) -> Result<Vec<Value>, rusqlite::Error> {
     let mut statement = tx.prepare_cached(sql)?;
-    let names: Vec<String> = statement
-        .column_names()
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let mut rows = statement.query(named_params! { ":before": before, ":limit": limit })?;
     let mut whole = Vec::new();
     while let Some(row) = rows.next()? {

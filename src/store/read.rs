@@ -52,12 +52,8 @@ impl Store {
             row::MAIL_COLUMNS,
             row::RECORD_COLUMNS
         );
-        self.read(|conn| {
-            conn.prepare_cached(&sql)?
-                .query_row([id.0], row::record)
-                .optional()
-        })
-        .map(|found| found.map(|(_, record)| record))
+        self.read(|conn| conn.prepare_cached(&sql)?.query_row([id.0], row::record).optional())
+            .map(|found| found.map(|(_, record)| record))
     }
 }
 
@@ -71,14 +67,7 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
             values.extend(words.into_iter().map(Value::Text));
         }
     };
-    one_of(
-        "status",
-        filter
-            .statuses
-            .iter()
-            .map(|status| status.word().to_owned())
-            .collect(),
-    );
+    one_of("status", filter.statuses.iter().map(|status| status.word().to_owned()).collect());
     one_of("queue", filter.queues.clone());
     one_of("failure", filter.failures.clone());
     if let Some(part) = &filter.recipient {

@@ -3,7 +3,7 @@
 use super::Store;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
-use crate::domain::state::Failure;
+use crate::domain::state::{Event, Failure, Status, leads};
 use rusqlite::{Connection, Transaction, named_params};
 
 /// What a reap did, or would do.
@@ -27,6 +27,8 @@ const PIECE: usize = 500;
 const OVER: &str = "SELECT id, coalesce(locked_by, ''), reap_count, dot_at IS NOT NULL FROM email_messages \
      WHERE status = 'SENDING' AND (locked_at IS NULL OR locked_at <= :oldest OR locked_at > :newest)";
 
+const _: () = assert!(leads(Status::Sending, Event::Reap, Status::Pending) && leads(Status::Sending, Event::Reap, Status::Failed));
+
 const RETURN: &str = "UPDATE email_messages SET status = 'PENDING', reap_count = reap_count + 1, locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, error_message = :error \
      WHERE id = :id AND status = 'SENDING' AND coalesce(locked_by, '') = :holder";
@@ -34,6 +36,8 @@ const RETURN: &str = "UPDATE email_messages SET status = 'PENDING', reap_count =
 const BURY: &str = "UPDATE email_messages SET status = 'FAILED', reap_count = reap_count + 1, locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, failure = :failure, error_message = :error, finished_at = :now \
      WHERE id = :id AND status = 'SENDING' AND coalesce(locked_by, '') = :holder";
+
+const _: () = assert!(leads(Status::Pending, Event::Expire, Status::Failed));
 
 const EXPIRE: &str = "UPDATE email_messages SET status = 'FAILED', failure = 'expired', finished_at = :now, \
      error_message = 'expired before it could be sent' || coalesce('; last error: ' || error_message, '') \
@@ -67,14 +71,9 @@ impl Store {
         dry_run: bool,
     ) -> Result<Reaped, Fault> {
         let (held, over) = self.read(|conn| over(conn, lease_ms, now))?;
-        let over: Vec<Over> = over
-            .into_iter()
-            .filter(|one| !is_running(&one.holder))
-            .collect();
-        let mut reaped = Reaped {
-            held: held.saturating_sub(over.len() as u64),
-            ..Reaped::default()
-        };
+        let over: Vec<Over> = over.into_iter().filter(|one| !is_running(&one.holder)).collect();
+        let mut reaped =
+            Reaped { held: held.saturating_sub(over.len() as u64), ..Reaped::default() };
         for piece in over.chunks(PIECE) {
             if dry_run {
                 piece.iter().for_each(|one| reaped.count(one));
@@ -105,9 +104,7 @@ impl Store {
         let (some, queues) = self.read(|conn| {
             let some: bool = conn
                 .prepare_cached(ANY_OVERDUE)?
-                .query_row(named_params! { ":now": now, ":latest": latest }, |row| {
-                    row.get(0)
-                })?;
+                .query_row(named_params! { ":now": now, ":latest": latest }, |row| row.get(0))?;
             Ok((some, overaged(conn, max_age_ms, now)?))
         })?;
         let mut expired = 0;
@@ -117,8 +114,7 @@ impl Store {
                     .execute(named_params! { ":now": now, ":latest": latest })
             })?;
             expired += self.in_pieces(|tx| {
-                tx.prepare_cached(EXPIRE)?
-                    .execute(named_params! { ":now": now })
+                tx.prepare_cached(EXPIRE)?.execute(named_params! { ":now": now })
             })?;
         }
         for queue in queues {
@@ -165,10 +161,9 @@ fn overaged(
     let mut found = Vec::new();
     for queue in super::claim::due_queues(conn, now)? {
         let oldest = now.saturating_sub(max_age_ms(&queue));
-        if statement.query_row(
-            named_params! { ":queue": queue, ":oldest": oldest },
-            |row| row.get(0),
-        )? {
+        if statement
+            .query_row(named_params! { ":queue": queue, ":oldest": oldest }, |row| row.get(0))?
+        {
             found.push(queue);
         }
     }
@@ -190,11 +185,7 @@ fn over(conn: &Connection, lease_ms: i64, now: i64) -> Result<(u64, Vec<Over>), 
 }
 
 fn move_on(tx: &Transaction<'_>, one: &Over, now: i64) -> Result<usize, rusqlite::Error> {
-    let who = if one.holder.is_empty() {
-        "unknown"
-    } else {
-        &one.holder
-    };
+    let who = if one.holder.is_empty() { "unknown" } else { &one.holder };
     match one.verdict() {
         None => tx.prepare_cached(RETURN)?.execute(named_params! {
             ":id": one.id, ":holder": one.holder,

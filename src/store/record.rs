@@ -5,7 +5,7 @@
 
 use super::claim::Lease;
 use crate::domain::message::MailId;
-use crate::domain::state::{Change, Failure, Move};
+use crate::domain::state::{Change, Event, Failure, Move, Status, leads};
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
 /// An outcome on its way into the database.
@@ -28,20 +28,28 @@ pub enum Recorded {
     LeaseLost { state: String },
 }
 
+const _: () = assert!(leads(Status::Sending, Event::Accept, Status::Sent));
+
 const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = :attempts, failure = NULL, \
      error_message = :error, delivered = NULL, refused = NULL, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
      sent_at = :now, finished_at = :now, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
+
+const _: () = assert!(leads(Status::Sending, Event::Release, Status::Pending));
 
 const AGAIN: &str = "UPDATE email_messages SET status = 'PENDING', attempt_count = :attempts, \
      error_message = coalesce(:error, error_message), delivered = :delivered, refused = :refused, locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, next_attempt_at = :at, expires_at = :expires_at, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
+const _: () = assert!(leads(Status::Sending, Event::Fail, Status::Failed));
+
 const FAILED: &str = "UPDATE email_messages SET status = 'FAILED', attempt_count = :attempts, failure = :failure, \
      error_message = :error, delivered = :delivered, refused = :refused, locked_at = NULL, locked_by = NULL, \
      dot_at = NULL, finished_at = :now, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
+
+const _: () = assert!(leads(Status::Pending, Event::Accept, Status::Sent) && leads(Status::Failed, Event::Accept, Status::Sent));
 
 const RECONCILE_SENT: &str = "UPDATE email_messages SET status = 'SENT', failure = NULL, \
      error_message = 'accepted after its lease was lost', delivered = NULL, refused = NULL, sent_at = :now, \
@@ -60,15 +68,9 @@ pub(super) fn record(
     settled: &Settled,
     now: i64,
 ) -> Result<Recorded, rusqlite::Error> {
-    let Settled {
-        lease,
-        change,
-        send_ms,
-    } = settled;
+    let Settled { lease, change, send_ms } = settled;
     let (id, holder) = (lease.id().0, lease.holder());
-    let error = change
-        .error()
-        .map(|error| crate::domain::fault::one_line(error, ERROR_LIMIT));
+    let error = change.error().map(|error| crate::domain::fault::one_line(error, ERROR_LIMIT));
     let attempts = change.attempts();
     let delivered = list(change.delivered());
     let refused = (!change.refused().is_empty())
@@ -116,9 +118,7 @@ fn reconcile(
         .prepare_cached("SELECT status FROM email_messages WHERE id = ?1")?
         .query_row([id.0], |row| row.get(0))
         .optional()?;
-    Ok(Recorded::LeaseLost {
-        state: state.unwrap_or_else(|| "deleted".to_owned()),
-    })
+    Ok(Recorded::LeaseLost { state: state.unwrap_or_else(|| "deleted".to_owned()) })
 }
 
 fn list(addresses: &[String]) -> Option<String> {
@@ -127,12 +127,7 @@ fn list(addresses: &[String]) -> Option<String> {
 
 #[cfg(test)]
 pub(super) fn hot_statements() -> Vec<(&'static str, String)> {
-    [
-        ("sent", SENT),
-        ("again", AGAIN),
-        ("failed", FAILED),
-        ("reconcile", RECONCILE_SENT),
-    ]
-    .map(|(name, sql)| (name, sql.to_owned()))
-    .to_vec()
+    [("sent", SENT), ("again", AGAIN), ("failed", FAILED), ("reconcile", RECONCILE_SENT)]
+        .map(|(name, sql)| (name, sql.to_owned()))
+        .to_vec()
 }

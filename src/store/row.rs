@@ -101,10 +101,7 @@ fn optional_number(row: &Row<'_>, at: usize, column: &str) -> Reading<Option<i64
     match row.get_ref(at).map_err(|e| e.to_string())? {
         ValueRef::Null => Ok(None),
         ValueRef::Integer(number) => Ok(Some(number)),
-        other => Err(format!(
-            "{column} is a {}, not an integer",
-            other.data_type()
-        )),
+        other => Err(format!("{column} is a {}, not an integer", other.data_type())),
     }
 }
 

@@ -71,11 +71,8 @@ pub fn expect_readable(store: &Store) -> Result<(), Fault> {
 }
 
 fn no_tables(store: &Store) -> Fault {
-    Fault::new(
-        Kind::NoInput,
-        format!("database {} has no mail queue", store.path.display()),
-    )
-    .hint("`mailq enqueue` creates the tables; or name another database with --db")
+    Fault::new(Kind::NoInput, format!("database {} has no mail queue", store.path.display()))
+        .hint("`mailq enqueue` creates the tables; or name another database with --db")
 }
 
 fn not_newer(store: &Store, found: usize) -> Result<(), Fault> {
@@ -120,9 +117,7 @@ mod tests {
     fn objects(conn: &Connection) -> Vec<(String, String)> {
         let sql = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name";
         let mut statement = conn.prepare(sql).unwrap();
-        let rows = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         rows.map(Result::unwrap).collect()
     }
 
@@ -133,16 +128,9 @@ mod tests {
         for version in 1..=CURRENT {
             let sql = fs::read_to_string(format!("tests/schemas/v{version}.sql")).unwrap();
             let path = dir.path().join(format!("v{version}.db"));
-            Connection::open(&path)
-                .unwrap()
-                .execute_batch(&sql)
-                .unwrap();
+            Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
             let migrated = Store::open(&path, Access::Write).unwrap();
-            assert_eq!(
-                objects(&migrated.conn),
-                objects(&fresh.conn),
-                "from version {version}"
-            );
+            assert_eq!(objects(&migrated.conn), objects(&fresh.conn), "from version {version}");
             assert_eq!(read_version(&migrated.conn).unwrap(), Some(CURRENT));
         }
         assert!(
@@ -157,16 +145,11 @@ mod tests {
         let path = dir.path().join("q.db");
         let store = Store::open(&path, Access::Create).unwrap();
         let newer = (CURRENT + 1).to_string();
-        store
-            .conn
-            .execute("UPDATE mailq_meta SET value = ?1", [&newer])
-            .unwrap();
+        store.conn.execute("UPDATE mailq_meta SET value = ?1", [&newer]).unwrap();
         drop(store);
         let before = fs::read(&path).unwrap();
         for access in [Access::Create, Access::Write, Access::Read] {
-            let Err(fault) = Store::open(&path, access) else {
-                panic!("{access:?} was let in")
-            };
+            let Err(fault) = Store::open(&path, access) else { panic!("{access:?} was let in") };
             assert_eq!(fault.kind(), Kind::Config);
             assert!(fault.to_string().contains(&newer), "{fault}");
         }
@@ -185,16 +168,11 @@ mod tests {
         drop(app);
         let store = Store::open(&path, Access::Create).unwrap();
         let number = |pragma| {
-            store
-                .conn
-                .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
-                .unwrap()
+            store.conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap()
         };
         assert_eq!((number("user_version"), number("application_id")), (7, 99));
-        let mode: String = store
-            .conn
-            .pragma_query_value(None, "journal_mode", |row| row.get(0))
-            .unwrap();
+        let mode: String =
+            store.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(mode, "delete");
     }
 }

@@ -53,10 +53,7 @@ impl Store {
     pub fn stats(&self, queues: &[String], since: i64, now: i64) -> Result<Stats, Fault> {
         let wanted = |queue: &str| queues.is_empty() || queues.iter().any(|one| one == queue);
         let mut stats = self.read(|conn| {
-            let mut stats = Stats {
-                queues: counts(conn, &wanted, now)?,
-                ..Stats::default()
-            };
+            let mut stats = Stats { queues: counts(conn, &wanted, now)?, ..Stats::default() };
             stats.oldest_due_age_ms = oldest_due(conn, &wanted, now)?;
             let (sent, failed) = finished(conn, &wanted, since)?;
             if sent + failed > 0 {
@@ -70,10 +67,7 @@ impl Store {
         })?;
         for name in queues {
             if !stats.queues.iter().any(|one| one.queue == *name) {
-                stats.queues.push(QueueCounts {
-                    queue: name.clone(),
-                    ..QueueCounts::default()
-                });
+                stats.queues.push(QueueCounts { queue: name.clone(), ..QueueCounts::default() });
             }
         }
         stats.breakers = self.breakers()?;
@@ -111,9 +105,7 @@ fn counts(
     let mut count_due = conn.prepare_cached(COUNT_DUE)?;
     for one in queues.values_mut().filter(|one| one.pending > 0) {
         let due: i64 = count_due
-            .query_row(named_params! { ":queue": one.queue, ":now": now }, |row| {
-                row.get(0)
-            })?;
+            .query_row(named_params! { ":queue": one.queue, ":now": now }, |row| row.get(0))?;
         one.due = due.unsigned_abs();
         one.scheduled = one.pending.saturating_sub(one.due);
     }
@@ -127,10 +119,7 @@ fn oldest_due(
 ) -> Result<Option<i64>, rusqlite::Error> {
     let mut oldest: Option<i64> = None;
     let mut statement = conn.prepare_cached(OLDEST_DUE)?;
-    for queue in claim::due_queues(conn, now)?
-        .into_iter()
-        .filter(|queue| wanted(queue))
-    {
+    for queue in claim::due_queues(conn, now)?.into_iter().filter(|queue| wanted(queue)) {
         let due: Option<i64> =
             statement.query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
         oldest = oldest.into_iter().chain(due).min();

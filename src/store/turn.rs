@@ -50,13 +50,7 @@ impl Store {
         turn: Turn<'_>,
         choose: &mut dyn FnMut(&[String]) -> Vec<Arm>,
     ) -> Result<Turned, (Fault, bool, Vec<Settled>)> {
-        let Turn {
-            settled,
-            renew,
-            mark,
-            holder,
-            now,
-        } = turn;
+        let Turn { settled, renew, mark, holder, now } = turn;
         let result = self.try_write(|tx| {
             let mut results = Vec::with_capacity(settled.len());
             for one in &settled {
@@ -73,10 +67,9 @@ impl Store {
             Ok((results, claimed))
         });
         match result {
-            Ok((results, claimed)) => Ok(Turned {
-                recorded: settled.into_iter().zip(results).collect(),
-                claimed,
-            }),
+            Ok((results, claimed)) => {
+                Ok(Turned { recorded: settled.into_iter().zip(results).collect(), claimed })
+            }
             Err(e) => Err((error::fault(&self.path, &e), error::is_passing(&e), settled)),
         }
     }

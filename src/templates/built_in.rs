@@ -20,13 +20,9 @@ pub(super) fn write(parameters: &Value) -> Result<Letter, Trouble> {
             .map_err(|why| Trouble::new(format!("{BUILT_IN_TEMPLATE}: `{name}` {why}"))),
     };
     let absent = |name: &str| {
-        let trouble = Trouble::new(format!(
-            "{BUILT_IN_TEMPLATE}: the parameter `{name}` is missing"
-        ));
-        let keys = parameters
-            .as_object()
-            .into_iter()
-            .flat_map(|map| map.keys());
+        let trouble =
+            Trouble::new(format!("{BUILT_IN_TEMPLATE}: the parameter `{name}` is missing"));
+        let keys = parameters.as_object().into_iter().flat_map(|map| map.keys());
         match nearest(name, keys.map(String::as_str)) {
             Some(like) => trouble.hint(format!("`{like}` was given: did you mean `{name}`?")),
             None => {
@@ -44,11 +40,6 @@ pub(super) fn write(parameters: &Value) -> Result<Letter, Trouble> {
 
 /// The given parameters that mean nothing here.
 pub(super) fn unused(parameters: &Value) -> Vec<&str> {
-    let keys = parameters
-        .as_object()
-        .into_iter()
-        .flat_map(|map| map.keys());
-    keys.map(String::as_str)
-        .filter(|key| !KNOWN.contains(key))
-        .collect()
+    let keys = parameters.as_object().into_iter().flat_map(|map| map.keys());
+    keys.map(String::as_str).filter(|key| !KNOWN.contains(key)).collect()
 }

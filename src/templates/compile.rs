@@ -41,15 +41,12 @@ impl Part {
     }
 
     pub(super) fn template(&self) -> &Template {
-        self.registry
-            .get_template(&self.file)
-            .expect("a part is registered when it is made")
+        self.registry.get_template(&self.file).expect("a part is registered when it is made")
     }
 
     /// The file of the template that handlebars calls `name`.
     pub(super) fn file_of(&self, name: Option<&str>) -> &str {
-        name.and_then(|name| self.partials.get(name))
-            .map_or(self.file.as_str(), String::as_str)
+        name.and_then(|name| self.partials.get(name)).map_or(self.file.as_str(), String::as_str)
     }
 }
 
@@ -73,11 +70,7 @@ pub(super) fn compile(
 ) -> Result<Compiled, Trouble> {
     source::legal_name(name)?;
     let locales = source::locales(locale)?;
-    let shop = Workshop {
-        library,
-        locales: &locales,
-        locale,
-    };
+    let shop = Workshop { library, locales: &locales, locale };
     let find = |part| library.part(name, &locales, part);
     let Some(subject) = find("subject")? else {
         return Err(library.missing(name));
@@ -134,11 +127,7 @@ impl Workshop<'_> {
         let file = source.label.clone();
         let facts = assembly.add(&file, source)?;
         all.join(facts);
-        Ok(Part {
-            registry: assembly.registry,
-            file,
-            partials: assembly.partials,
-        })
+        Ok(Part { registry: assembly.registry, file, partials: assembly.partials })
     }
 }
 

@@ -37,10 +37,7 @@ const FILES: &[(&str, &str)] = files![
 
 /// The text of one file.
 pub(super) fn file(path: &str) -> Option<&'static str> {
-    FILES
-        .iter()
-        .find(|(name, _)| *name == path)
-        .map(|(_, text)| *text)
+    FILES.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
 }
 
 /// The paths of all files.

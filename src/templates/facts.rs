@@ -20,26 +20,17 @@ pub(super) struct Scope {
 
 impl Scope {
     pub(super) fn top() -> Scope {
-        Scope {
-            certain: true,
-            depth: 0,
-        }
+        Scope { certain: true, depth: 0 }
     }
 
     /// The scope in a block that is not always rendered, or not with the same context.
     pub(super) fn within(self) -> Scope {
-        Scope {
-            certain: false,
-            depth: self.depth + 1,
-        }
+        Scope { certain: false, depth: self.depth + 1 }
     }
 
     /// The scope in a block that is always rendered.
     pub(super) fn deeper(self) -> Scope {
-        Scope {
-            depth: self.depth + 1,
-            ..self
-        }
+        Scope { depth: self.depth + 1, ..self }
     }
 }
 
@@ -103,11 +94,7 @@ impl Facts {
 
     pub(super) fn require(&mut self, keys: Vec<String>, written: String, place: Place) {
         if !self.required.iter().any(|known| known.keys == keys) {
-            self.required.push(Required {
-                keys,
-                written,
-                place,
-            });
+            self.required.push(Required { keys, written, place });
         }
     }
 
@@ -137,10 +124,7 @@ impl Facts {
 
     /// The required parameters that are not there.
     pub(super) fn missing<'a>(&'a self, parameters: &Value) -> Vec<&'a Required> {
-        self.required
-            .iter()
-            .filter(|need| !is_there(parameters, &need.keys))
-            .collect()
+        self.required.iter().filter(|need| !is_there(parameters, &need.keys)).collect()
     }
 }
 

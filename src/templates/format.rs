@@ -12,11 +12,7 @@ use serde_json::Value;
 use std::fmt::Write;
 
 /// What RFC 3986 lets stand as it is in every part of a URL.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 type Formatter = fn(&Call<'_>) -> Result<String, String>;
 
@@ -31,14 +27,7 @@ pub(super) fn register(registry: &mut Handlebars<'_>, locale: Option<&str>) {
     ];
     for (name, write) in all {
         let locale = locale.unwrap_or("en").to_owned();
-        registry.register_helper(
-            name,
-            Box::new(Format {
-                name,
-                write,
-                locale,
-            }),
-        );
+        registry.register_helper(name, Box::new(Format { name, write, locale }));
     }
 }
 
@@ -173,11 +162,7 @@ fn amount(text: &str, places: usize) -> Option<(bool, String, String)> {
     }
     let mut kept: Vec<u8> = whole.bytes().chain(fraction.bytes().take(places)).collect();
     kept.resize(whole.len() + places, b'0');
-    if fraction
-        .as_bytes()
-        .get(places)
-        .is_some_and(|next| *next >= b'5')
-    {
+    if fraction.as_bytes().get(places).is_some_and(|next| *next >= b'5') {
         let mut carried = true;
         for digit in kept.iter_mut().rev() {
             if *digit == b'9' {
@@ -250,13 +235,8 @@ fn symbol(currency: &str) -> &str {
 /// Whether a currency stands before the number, after Unicode's CLDR.
 fn leads(locale: &str) -> bool {
     let language = locale.split(['-', '_']).next().unwrap_or_default();
-    matches!(
-        language,
-        "en" | "ja" | "zh" | "ko" | "hi" | "tr" | "nl" | "th" | "ms" | "mt"
-    ) || matches!(
-        locale,
-        "pt" | "pt-BR" | "pt_BR" | "de-CH" | "de-AT" | "es-MX"
-    )
+    matches!(language, "en" | "ja" | "zh" | "ko" | "hi" | "tr" | "nl" | "th" | "ms" | "mt")
+        || matches!(locale, "pt" | "pt-BR" | "pt_BR" | "de-CH" | "de-AT" | "es-MX")
 }
 
 /// Whether a space parts a leading symbol from the number.
@@ -281,16 +261,11 @@ fn urlencode(call: &Call<'_>) -> Result<String, String> {
 fn truncate(call: &Call<'_>) -> Result<String, String> {
     let text = call.text(0)?;
     let limit = call.text(1)?;
-    let limit: usize = limit
-        .parse()
-        .map_err(|_| format!("{limit:?} is no number of characters"))?;
+    let limit: usize =
+        limit.parse().map_err(|_| format!("{limit:?} is no number of characters"))?;
     if text.chars().count() <= limit {
         return Ok(text);
     }
     let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
-    Ok(if limit == 0 {
-        String::new()
-    } else {
-        format!("{}…", kept.trim_end())
-    })
+    Ok(if limit == 0 { String::new() } else { format!("{}…", kept.trim_end()) })
 }

@@ -64,12 +64,7 @@ pub(super) fn finish(
         Some(_) | None => html.as_deref().and_then(plain::text_from),
     };
     let text = text.or_else(|| html.is_none().then(String::new));
-    Letter {
-        subject: subject_line(subject),
-        text,
-        html,
-        headers,
-    }
+    Letter { subject: subject_line(subject), text, html, headers }
 }
 
 /// The subject on one line: the line end of the file is cut, any other becomes a space.
@@ -189,10 +184,7 @@ fn collect_keys<'a>(value: &'a Value, keys: &mut Vec<&'a str>) {
                 collect_keys(value, keys);
             }
         }
-        Value::Array(list) => list
-            .iter()
-            .take(3)
-            .for_each(|item| collect_keys(item, keys)),
+        Value::Array(list) => list.iter().take(3).for_each(|item| collect_keys(item, keys)),
         _ => {}
     }
 }

@@ -80,10 +80,7 @@ impl Templates {
         if self.is_built_in(name) {
             built_in::write(parameters).map_err(|trouble| trouble.fault())?;
             let unused = built_in::unused(parameters);
-            return Ok(unused
-                .iter()
-                .map(|key| unused_warning(key, name, None))
-                .collect());
+            return Ok(unused.iter().map(|key| unused_warning(key, name, None)).collect());
         }
         let known = self.compiled(name, locale);
         let template = known.as_ref().as_ref().map_err(Trouble::fault)?;
@@ -115,15 +112,16 @@ impl Templates {
         locale: Option<&str>,
         parameters: &str,
     ) -> Result<Letter, String> {
-        self.letter(name, locale, parameters)
-            .map_err(|trouble| trouble.line())
+        self.letter(name, locale, parameters).map_err(|trouble| trouble.line())
     }
 
     /// Whether the files of a template are there and sound, whatever its parameters will be.
     pub fn parse(&self, name: &str) -> Result<(), Fault> {
         match self.is_built_in(name) {
             true => Ok(()),
-            false => self.compiled(name, None).as_ref().as_ref().map(|_| ()).map_err(Trouble::fault),
+            false => {
+                self.compiled(name, None).as_ref().as_ref().map(|_| ()).map_err(Trouble::fault)
+            }
         }
     }
 
@@ -173,8 +171,6 @@ impl Templates {
 }
 
 fn unused_warning(key: &str, template: &str, like: Option<&str>) -> String {
-    let hint = like
-        .map(|like| format!("; did you mean `{like}`?"))
-        .unwrap_or_default();
+    let hint = like.map(|like| format!("; did you mean `{like}`?")).unwrap_or_default();
     format!("the template `{template}` does not use the parameter `{key}`{hint}")
 }

@@ -43,10 +43,7 @@ fn without_plain_links(text: &str) -> String {
     let is_note = |line: &&str| line.starts_with('[') && line.contains("]: ");
     let notes: Vec<&str> = text.lines().rev().take_while(is_note).collect();
     let length: usize = notes.iter().map(|note| note.len() + 1).sum();
-    let body = text
-        .len()
-        .checked_sub(length)
-        .and_then(|end| text.get(..end));
+    let body = text.len().checked_sub(length).and_then(|end| text.get(..end));
     let (Some(body), true) = (body, notes.len() <= MOST_NOTES) else {
         return text.to_owned();
     };
@@ -110,9 +107,7 @@ fn without_traps(html: &str) -> String {
 
 /// An upper bound of how many elements are open at once: what is never closed counts to the end.
 fn open_elements(html: &str) -> usize {
-    const VOID: [&str; 9] = [
-        "br", "img", "hr", "meta", "link", "input", "col", "wbr", "p",
-    ];
+    const VOID: [&str; 9] = ["br", "img", "hr", "meta", "link", "input", "col", "wbr", "p"];
     let (mut open, mut most) = (0_usize, 0_usize);
     for tag in html.split('<').skip(1) {
         let name_of = |text: &str| -> String {

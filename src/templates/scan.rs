@@ -40,11 +40,7 @@ pub(super) fn nesting(source: &str) -> Result<(), TooDeep> {
         }
         let (length, brackets) = tag_extent(tag);
         if brackets > DEEPEST_BRACKETS {
-            return Err(TooDeep {
-                line: line(),
-                what: "brackets",
-                limit: DEEPEST_BRACKETS,
-            });
+            return Err(TooDeep { line: line(), what: "brackets", limit: DEEPEST_BRACKETS });
         }
         let inner = tag[..length].trim_start_matches(|c: char| c.is_whitespace() || c == '~');
         if inner.starts_with('#') {
@@ -59,11 +55,7 @@ pub(super) fn nesting(source: &str) -> Result<(), TooDeep> {
             depth += 1;
         }
         if depth > DEEPEST_BLOCKS {
-            return Err(TooDeep {
-                line: line(),
-                what: "blocks",
-                limit: DEEPEST_BLOCKS,
-            });
+            return Err(TooDeep { line: line(), what: "blocks", limit: DEEPEST_BLOCKS });
         }
         rest = &tag[length..];
     }
@@ -72,11 +64,8 @@ pub(super) fn nesting(source: &str) -> Result<(), TooDeep> {
 
 /// What follows a comment, whose text is given from after its `!`.
 fn after_comment(comment: &str) -> &str {
-    let long = comment
-        .strip_prefix("--")
-        .and_then(|text| text.split_once("--}}"));
-    long.or_else(|| comment.split_once("}}"))
-        .map_or("", |(_, after)| after)
+    let long = comment.strip_prefix("--").and_then(|text| text.split_once("--}}"));
+    long.or_else(|| comment.split_once("}}")).map_or("", |(_, after)| after)
 }
 
 /// The length of a tag up to its `}}`, and its deepest nesting of brackets outside quotes.
@@ -113,20 +102,10 @@ mod tests {
         assert_eq!((told.line, told.what), (2, "blocks"));
         let closed = format!("{}{}", "{{~ # if x}}".repeat(2000), "{{/if}}".repeat(2000));
         assert!(nesting(&closed).is_err());
-        let brackets = format!(
-            "{{{{#if {}x{}}}}}{{{{/if}}}}",
-            "(not ".repeat(2000),
-            ")".repeat(2000)
-        );
+        let brackets =
+            format!("{{{{#if {}x{}}}}}{{{{/if}}}}", "(not ".repeat(2000), ")".repeat(2000));
         assert_eq!(nesting(&brackets).unwrap_err().what, "brackets");
-        assert!(
-            nesting(&format!(
-                "{{{{x {}1{}}}}}",
-                "[".repeat(200),
-                "]".repeat(200)
-            ))
-            .is_err()
-        );
+        assert!(nesting(&format!("{{{{x {}1{}}}}}", "[".repeat(200), "]".repeat(200))).is_err());
         let chain = format!("{{{{#if a}}}}{}{{{{/if}}}}", "{{else if b}}".repeat(2000));
         assert!(nesting(&chain).is_err());
         assert!(nesting(&"{{#a}}{{!-- {{/a}} --}}".repeat(100)).is_err());
@@ -139,9 +118,6 @@ mod tests {
         let flat =
             "{{#if a}}{{x \"}}\" (b)}}{{else}}{{{y}}}{{/if}}{{!-- {{#if}} --}}\n".repeat(500);
         assert_eq!(nesting(&flat), Ok(()));
-        assert_eq!(
-            nesting(&"\\{{#if}} {{{{raw}}}} {{#if}} {{{{/raw}}}}".repeat(100)),
-            Ok(())
-        );
+        assert_eq!(nesting(&"\\{{#if}} {{{{raw}}}} {{#if}} {{{{/raw}}}}".repeat(100)), Ok(()));
     }
 }

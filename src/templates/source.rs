@@ -36,13 +36,11 @@ impl Library {
 
     /// Whether a folder's own template has this name, before the one that is compiled in.
     pub(super) fn has_own(&self, name: &str) -> bool {
-        self.dir
-            .as_ref()
-            .is_some_and(|dir| match fs::metadata(dir.join(name)) {
-                Ok(found) => found.is_dir(),
-                // Not ours to look into: the read that follows says so, rather than another template going out.
-                Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
-            })
+        self.dir.as_ref().is_some_and(|dir| match fs::metadata(dir.join(name)) {
+            Ok(found) => found.is_dir(),
+            // Not ours to look into: the read that follows says so, rather than another template going out.
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        })
     }
 
     /// Reads `part` (`subject`, `text`, …) of a template in the first of `locales` that has it, else in none.
@@ -79,9 +77,8 @@ impl Library {
             }
         }
         let names = self.partial_names();
-        let trouble = Trouble::new(format!(
-            "no partial `{name}` ({PARTIALS}/{name}.hbs is missing)"
-        ));
+        let trouble =
+            Trouble::new(format!("no partial `{name}` ({PARTIALS}/{name}.hbs is missing)"));
         Err(match nearest(name, names.iter().map(String::as_str)) {
             Some(like) => trouble.hint(format!("did you mean `{like}`?")),
             None => trouble,
@@ -120,9 +117,7 @@ impl Library {
                 "no template `{name}` ({} is missing)",
                 dir.join(name).join("subject.hbs").display()
             )),
-            None => Trouble::new(format!(
-                "no template `{name}` ({name}/subject.hbs is missing)"
-            )),
+            None => Trouble::new(format!("no template `{name}` ({name}/subject.hbs is missing)")),
         };
         let names = self.names();
         match nearest(name, names.iter().map(String::as_str)) {
@@ -133,20 +128,15 @@ impl Library {
 
     fn partial_names(&self) -> Vec<String> {
         let own = self.dir.iter().flat_map(|dir| entries(&dir.join(PARTIALS)));
-        let shipped = embedded::names()
-            .filter_map(|file| file.strip_prefix("_partials/"))
-            .map(str::to_owned);
-        own.chain(shipped)
-            .filter_map(|file| file.strip_suffix(".hbs").map(str::to_owned))
-            .collect()
+        let shipped =
+            embedded::names().filter_map(|file| file.strip_prefix("_partials/")).map(str::to_owned);
+        own.chain(shipped).filter_map(|file| file.strip_suffix(".hbs").map(str::to_owned)).collect()
     }
 }
 
 /// The paths to look at, the most special first.
 fn labels(folder: &str, locales: &[String], file: &str) -> Vec<String> {
-    let special = locales
-        .iter()
-        .map(|locale| format!("{folder}/{locale}/{file}.hbs"));
+    let special = locales.iter().map(|locale| format!("{folder}/{locale}/{file}.hbs"));
     special.chain([format!("{folder}/{file}.hbs")]).collect()
 }
 
@@ -175,10 +165,7 @@ fn read(dir: &Path, label: &str) -> Result<Option<String>, Trouble> {
         }
         Ok(_) => {}
         Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             return Ok(None);
         }
@@ -189,17 +176,11 @@ fn read(dir: &Path, label: &str) -> Result<Option<String>, Trouble> {
         .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
         .map_err(|error| told(&error))?;
     if bytes.len() as u64 > LARGEST_FILE {
-        return Err(Trouble::new(format!(
-            "{label} is larger than {LARGEST_FILE} bytes"
-        )));
+        return Err(Trouble::new(format!("{label} is larger than {LARGEST_FILE} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count()
-            + 1;
+        let line = error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
         Trouble::new(format!("{label}:{line}: not UTF-8")).hint("save the file as UTF-8")
     })?;
     Ok(Some(normalise(&text)))

@@ -102,12 +102,11 @@ fn first<'a>(h: &'a Helper<'_>) -> Result<&'a PathAndJson<'a>, RenderError> {
 
 /// The value at `path` below the parameters, borrowed for the whole render.
 fn borrowed<'rc>(context: &'rc Context, path: &[String]) -> Option<&'rc Value> {
-    path.iter()
-        .try_fold(context.data(), |value, key| match value {
-            Value::Array(list) => list.get(key.parse::<usize>().ok()?),
-            Value::Object(map) => map.get(key),
-            _ => None,
-        })
+    path.iter().try_fold(context.data(), |value, key| match value {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        Value::Object(map) => map.get(key),
+        _ => None,
+    })
 }
 
 /// `param` handed on: borrowed where it is part of the parameters, else a copy that is paid for.
@@ -173,9 +172,9 @@ impl HelperDef for List {
         match param.value() {
             Value::Null => Ok(ScopedJson::Derived(Value::Array(Vec::new()))),
             Value::Array(_) | Value::Object(_) => hand_on(param, context),
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(other(
-                "{{#each}} wants a list or an object, not a plain value",
-            )),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                Err(other("{{#each}} wants a list or an object, not a plain value"))
+            }
         }
     }
 }
@@ -294,10 +293,7 @@ pub(super) struct Bounded {
 impl Bounded {
     /// Room for `limit` bytes.
     pub(super) fn new(limit: usize) -> Bounded {
-        Bounded {
-            text: String::new(),
-            limit,
-        }
+        Bounded { text: String::new(), limit }
     }
 
     pub(super) fn into_text(self) -> String {

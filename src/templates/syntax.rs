@@ -61,12 +61,7 @@ const HELPERS: &[Signature] = &[
 
 /// Rewrites `template`, which is the file `label`, and says what it uses.
 pub(super) fn settle(template: &mut Template, label: &str, html: bool) -> Result<Facts, Trouble> {
-    let mut walk = Walk {
-        label,
-        html,
-        facts: Facts::default(),
-        at: (1, 1),
-    };
+    let mut walk = Walk { label, html, facts: Facts::default(), at: (1, 1) };
     walk.body(template, Scope::top())?;
     Ok(walk.facts)
 }
@@ -84,11 +79,7 @@ impl Walk<'_> {
     }
 
     fn place(&self) -> Place {
-        Place {
-            file: self.label.to_owned(),
-            line: self.at.0,
-            column: self.at.1,
-        }
+        Place { file: self.label.to_owned(), line: self.at.0, column: self.at.1 }
     }
 
     fn body(&mut self, template: &mut Template, scope: Scope) -> Result<(), Trouble> {
@@ -190,10 +181,7 @@ impl Walk<'_> {
             helper.inverse = Some(Template::new());
         }
         let inner = scope.within();
-        for body in [&mut helper.template, &mut helper.inverse]
-            .into_iter()
-            .flatten()
-        {
+        for body in [&mut helper.template, &mut helper.inverse].into_iter().flatten() {
             self.facts.depth = self.facts.depth.max(inner.depth);
             self.body(body, inner)?;
         }
@@ -226,10 +214,8 @@ impl Walk<'_> {
             let trouble = self.wrong(format!("there is no helper `{name}`"));
             return Err(match nearest(name, names()) {
                 Some(like) => trouble.hint(format!("did you mean `{like}`?")),
-                None => trouble.hint(format!(
-                    "the helpers are: {}",
-                    names().collect::<Vec<_>>().join(", ")
-                )),
+                None => trouble
+                    .hint(format!("the helpers are: {}", names().collect::<Vec<_>>().join(", "))),
             });
         };
         if *forms != Form::Both && *forms != form {
@@ -239,11 +225,8 @@ impl Walk<'_> {
             }));
         }
         if arguments < *fewest || arguments > *most {
-            let takes = if fewest == most {
-                fewest.to_string()
-            } else {
-                format!("{fewest} to {most}")
-            };
+            let takes =
+                if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
             return Err(self.wrong(format!("`{name}` takes {takes} arguments, not {arguments}")));
         }
         if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {

@@ -23,11 +23,7 @@ impl Trouble {
 
     /// The same with another kind, for files that cannot be read.
     pub(super) fn of(kind: Kind, message: impl AsRef<str>) -> Trouble {
-        Trouble {
-            kind,
-            message: one_line(message.as_ref(), LONGEST),
-            hint: None,
-        }
+        Trouble { kind, message: one_line(message.as_ref(), LONGEST), hint: None }
     }
 
     /// The same trouble with the next step.

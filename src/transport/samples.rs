@@ -12,10 +12,7 @@ pub fn mail(id: i64, recipients: &[&str]) -> Outgoing {
         id: MailId(id),
         envelope: Envelope {
             sender: Address::parse("me@x.example").unwrap(),
-            recipients: recipients
-                .iter()
-                .map(|address| Address::parse(address).unwrap())
-                .collect(),
+            recipients: recipients.iter().map(|address| Address::parse(address).unwrap()).collect(),
         },
         content: Box::new(body.into_bytes()),
         message_id: format!("m{id}@x.example"),

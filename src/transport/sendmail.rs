@@ -35,10 +35,7 @@ impl SendmailRelay {
 
     /// A relay through `program`, which is killed when it takes longer than `limit` for one mail.
     pub fn new(program: impl Into<PathBuf>, limit: Duration) -> Self {
-        SendmailRelay {
-            program: program.into(),
-            limit,
-        }
+        SendmailRelay { program: program.into(), limit }
     }
 
     fn road(&self, why: &str, in_hand: bool) -> Outcome {
@@ -186,10 +183,7 @@ fn wait(child: &mut Child, end: Instant) -> Option<ExitStatus> {
 fn end_it(child: &mut Child) {
     // Any of this may have ended by itself. The shell is there for its `kill`: std knows no process groups.
     let group = format!("kill -s KILL -- -{}", child.id());
-    let _ = Command::new("/bin/sh")
-        .args(["-c", &group])
-        .stderr(Stdio::null())
-        .status();
+    let _ = Command::new("/bin/sh").args(["-c", &group]).stderr(Stdio::null()).status();
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -225,11 +219,7 @@ struct Unix<W: Write> {
 
 impl<W: Write> Unix<W> {
     fn new(out: W) -> Self {
-        Unix {
-            out: BufWriter::with_capacity(64 * 1024, out),
-            has_cr: false,
-            has_failed: false,
-        }
+        Unix { out: BufWriter::with_capacity(64 * 1024, out), has_cr: false, has_failed: false }
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -291,10 +281,7 @@ mod tests {
     #[test]
     fn the_program_gets_the_envelope_and_the_message_with_its_line_ends() {
         let directory = directory("sendmail-args");
-        let path = program(
-            &directory,
-            r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#,
-        );
+        let path = program(&directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
         let mail = mail(1, &["-a@x.example", "b@x.example"]);
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert_eq!(outcome, Outcome::Answered(vec![Fate::Accepted; 2]));
@@ -348,10 +335,9 @@ mod tests {
         let directory = directory("sendmail-hang");
         let mut large = mail(1, &["a@x.example"]);
         large.content = Box::new(b"0123456789abcde\r\n".repeat(50_000));
-        for (script, mail) in [
-            ("cat >/dev/null; exec sleep 600", mail(1, &["a@x.example"])),
-            ("sleep 600", large),
-        ] {
+        for (script, mail) in
+            [("cat >/dev/null; exec sleep 600", mail(1, &["a@x.example"])), ("sleep 600", large)]
+        {
             let path = program(&directory, script);
             let mut relay = SendmailRelay::new(path, Duration::from_millis(300));
             let outcome = relay.deliver(&mail, None, &mut || true);

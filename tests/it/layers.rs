@@ -21,15 +21,7 @@ const FLOORS: &[&[&str]] = &[
 /// What comes from outside, and the files that may name it. `std::env` and the clocks are fenced like crates.
 const FENCES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
-    (
-        "lettre",
-        &[
-            "mime",
-            "domain/address",
-            "transport/sendmail",
-            "transport/file",
-        ],
-    ),
+    ("lettre", &["mime", "domain/address", "transport/sendmail", "transport/file"]),
     ("rustls", &["transport/smtp"]),
     ("rustls_native_certs", &["transport/smtp"]),
     ("smtp_proto", &["transport/smtp"]),
@@ -82,11 +74,7 @@ fn a_bad_house_is_seen() {
             "//! T.\nuse super::super::super::templates::X;\nuse super::super::file;",
             &["transport/smtp/session.rs: transport must not name templates"],
         ),
-        (
-            "config.rs",
-            "//! C.\nuse super::output;",
-            &["config.rs: config must not name output"],
-        ),
+        ("config.rs", "//! C.\nuse super::output;", &["config.rs: config must not name output"]),
         (
             "delivery/run.rs",
             "//! D.\nuse rusqlite::Connection;\nuse std::{fs, env};\nfn f() { let t = SystemTime::now(); }",
@@ -99,21 +87,10 @@ fn a_bad_house_is_seen() {
         (
             "mime.rs",
             "//! M.\nfn f() -> ::clap::Arg { std::env::args() }",
-            &[
-                "mime.rs: clap is fenced in",
-                "mime.rs: std::env is fenced in",
-            ],
+            &["mime.rs: clap is fenced in", "mime.rs: std::env is fenced in"],
         ),
-        (
-            "store/util.rs",
-            "//! U.",
-            &["store/util.rs: util says nothing"],
-        ),
-        (
-            "letters.rs",
-            "//! L.",
-            &["letters.rs: letters has no floor"],
-        ),
+        ("store/util.rs", "//! U.", &["store/util.rs: util says nothing"]),
+        ("letters.rs", "//! L.", &["letters.rs: letters has no floor"]),
         ("output.rs", "fn f() {}", &["output.rs: no //! duty"]),
         (
             "exit.rs",
@@ -147,14 +124,8 @@ fn comments_strings_and_other_peoples_names_are_no_faults() {
             "store/mod.rs",
             "//! S.\nuse crate::domain::rusqlite;\nuse crate::domain::{store, clap};\nfn rand() { self.env(); env!(\"X\"); Instant::now(); }\n",
         ),
-        (
-            "commands/mod.rs",
-            "//! C.\nuse clap::Parser;\nuse crate::exit;",
-        ),
-        (
-            "domain/state.rs",
-            "//! S.\nmod tests { use super::super::outcome; use super::*; }",
-        ),
+        ("commands/mod.rs", "//! C.\nuse clap::Parser;\nuse crate::exit;"),
+        ("domain/state.rs", "//! S.\nmod tests { use super::super::outcome; use super::*; }"),
     ];
     let sources = good.iter().map(|(p, t)| (p.to_string(), t.to_string()));
     assert_eq!(faults(&sources.collect()), Vec::<String>::new());
@@ -177,11 +148,8 @@ fn faults(sources: &Sources) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, text) in sources {
         let mut fault = |what: String| faults.push(format!("{path}: {what}"));
-        let module: Vec<&str> = path
-            .trim_end_matches(".rs")
-            .trim_end_matches("/mod")
-            .split('/')
-            .collect();
+        let module: Vec<&str> =
+            path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').collect();
         let part = module[0];
         let (lines, limit) = match part {
             // Its doc is the architecture page, and may be as long as the house is large.
@@ -216,10 +184,7 @@ fn faults(sources: &Sources) -> Vec<String> {
                 fault(format!("{name} is fenced in: {}", homes.join(", ")));
             }
         }
-        for _ in tokens
-            .windows(3)
-            .filter(|w| matches!(w, ["[" | ",", "allow", "("]))
-        {
+        for _ in tokens.windows(3).filter(|w| matches!(w, ["[" | ",", "allow", "("])) {
             fault("allow, not expect with a reason".to_owned());
         }
     }
@@ -307,9 +272,7 @@ fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let word = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
+        let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         let taken = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
@@ -360,11 +323,7 @@ fn raw_string(text: &str) -> Option<usize> {
     let hashes = text[prefix.len()..].find('"')?;
     let begin = prefix.len() + hashes + 1;
     let end = format!("\"{}", "#".repeat(hashes));
-    Some(
-        text[begin..]
-            .find(&end)
-            .map_or(text.len(), |at| begin + at + end.len()),
-    )
+    Some(text[begin..].find(&end).map_or(text.len(), |at| begin + at + end.len()))
 }
 
 /// The length up to and with the closing quote.

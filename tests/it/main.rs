@@ -17,10 +17,8 @@ use std::path::Path;
 /// A file that no `mod` line names compiles nowhere, so its tests would never run and nobody would see it.
 #[test]
 fn no_file_is_forgotten() {
-    let forgotten = forgotten(
-        include_str!("main.rs"),
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"),
-    );
+    let forgotten =
+        forgotten(include_str!("main.rs"), &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"));
     assert_eq!(forgotten, Vec::<String>::new());
 }
 
@@ -31,10 +29,7 @@ fn a_forgotten_file_is_seen() {
     for name in ["main.rs", "named.rs", "lost.rs", "support/lost_too.rs"] {
         fs::write(dir.path().join(name), "").unwrap();
     }
-    assert_eq!(
-        forgotten("mod named;\n// mod lost;\n", dir.path()),
-        ["lost", "lost_too"]
-    );
+    assert_eq!(forgotten("mod named;\n// mod lost;\n", dir.path()), ["lost", "lost_too"]);
 }
 
 /// The modules below `dir`, two floors deep, that no line of `main` declares.

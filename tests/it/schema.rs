@@ -113,16 +113,8 @@ fn a_wrong_value_is_refused_in_the_program_that_writes_it() {
         ("attachments", "'[}'", "attachments"),
         ("delivered", "'{}'", "delivered"),
         ("refused", "'[]'", "refused"),
-        (
-            "next_attempt_at",
-            "'2026-11-29 10:00:00'",
-            "next_attempt_at",
-        ),
-        (
-            "next_attempt_at",
-            "'2026-11-29T10:00:00.000Z'",
-            "next_attempt_at",
-        ),
+        ("next_attempt_at", "'2026-11-29 10:00:00'", "next_attempt_at"),
+        ("next_attempt_at", "'2026-11-29T10:00:00.000Z'", "next_attempt_at"),
         ("next_attempt_at", "'now'", "next_attempt_at"),
         ("next_attempt_at", "''", "next_attempt_at"),
         ("next_attempt_at", "NULL", "next_attempt_at"),
@@ -146,11 +138,7 @@ fn a_wrong_value_is_refused_in_the_program_that_writes_it() {
         ("to_addrs", "' , '", "a recipient"),
         ("to_addrs", "NULL", "to_addrs"),
         ("to_addrs", "x'6140622e63'", "to_addrs"),
-        (
-            "to_addrs",
-            "'a@b.example' || char(13, 10) || 'Bcc: x@y.example'",
-            "to_addrs",
-        ),
+        ("to_addrs", "'a@b.example' || char(13, 10) || 'Bcc: x@y.example'", "to_addrs"),
         ("to_addrs", "'a@b.example' || char(10)", "to_addrs"),
         ("to_addrs", "'a@b.example' || char(0)", "to_addrs"),
         ("cc_addrs", "'E' || char(27) || '<e@b.example>'", "cc_addrs"),
@@ -195,18 +183,11 @@ fn a_wrong_value_is_refused_in_the_program_that_writes_it() {
         ("queue", "'bulk'"),
         ("next_attempt_at", "1764410400000"),
         ("next_attempt_at", "0"),
-        (
-            "to_addrs",
-            "'\"Doe, Jóhn\"' || char(9) || '<j@example.com>'",
-        ),
+        ("to_addrs", "'\"Doe, Jóhn\"' || char(9) || '<j@example.com>'"),
         ("max_attempts", "1"),
         ("idempotency_key", "'order 17'"),
     ] {
-        assert_eq!(
-            rows.refusal(&insert(column, value)),
-            None,
-            "{column} = {value}"
-        );
+        assert_eq!(rows.refusal(&insert(column, value)), None, "{column} = {value}");
     }
     let twice = insert("idempotency_key", "'order 17'");
     assert!(rows.refusal(&twice).unwrap().contains("idempotency_key"));
@@ -247,15 +228,7 @@ fn the_database_of_an_application_stays_its_own() {
         assert_eq!(before.1, 7);
         let database = path.to_str().unwrap();
         for args in [
-            &[
-                "enqueue",
-                "--to",
-                "ada@example.com",
-                "--template",
-                "hello",
-                "--param",
-                "name=Ada",
-            ][..],
+            &["enqueue", "--to", "ada@example.com", "--template", "hello", "--param", "name=Ada"][..],
             &["stats"],
             &["send-batch"],
             &["reap"],
@@ -268,10 +241,7 @@ fn the_database_of_an_application_stays_its_own() {
         let rows = Rows::open(&path);
         // `truncate` and `persist` are settings of a connection; in the file they are `delete`.
         let mode = if mode == "wal" { "wal" } else { "delete" };
-        assert_eq!(
-            character(&rows),
-            (mode.to_owned(), before.1, before.2, before.3, before.4)
-        );
+        assert_eq!(character(&rows), (mode.to_owned(), before.1, before.2, before.3, before.4));
         assert_eq!(rows.all::<i64>("SELECT number FROM orders", []), [17]);
         assert_eq!(rows.one::<String>("PRAGMA integrity_check"), "ok");
     }
@@ -289,15 +259,7 @@ fn a_newer_schema_is_refused_and_untouched() {
     }
     let before = fs::read(sandbox.database()).unwrap();
     for args in [
-        &[
-            "enqueue",
-            "--to",
-            "a@example.com",
-            "--subject",
-            "S",
-            "--body",
-            "B",
-        ][..],
+        &["enqueue", "--to", "a@example.com", "--subject", "S", "--body", "B"][..],
         &["send-batch"],
         &["reap"],
         &["prune", "--older-than", "0s"],

@@ -16,9 +16,7 @@ pub(super) fn name(name: &str) -> Result<String, String> {
     }
     // A name that is long before it is mapped does not become short, and mapping takes its time.
     if name.len() > 4 * LONGEST_NAME {
-        return Err(format!(
-            "the domain is longer than {LONGEST_NAME} characters"
-        ));
+        return Err(format!("the domain is longer than {LONGEST_NAME} characters"));
     }
     let ascii = if is_plain(name) {
         name.to_ascii_lowercase()
@@ -39,9 +37,7 @@ pub(super) fn name(name: &str) -> Result<String, String> {
 
 /// The canonical form of the address literal whose text between the brackets is `inside`, or what is wrong.
 pub(super) fn literal(inside: &str) -> Result<String, String> {
-    let is_tagged = inside
-        .get(..5)
-        .is_some_and(|tag| tag.eq_ignore_ascii_case("IPv6:"));
+    let is_tagged = inside.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case("IPv6:"));
     if is_tagged && let Ok(address) = inside[5..].parse::<Ipv6Addr>() {
         return Ok(format!("[IPv6:{address}]"));
     }
@@ -55,18 +51,12 @@ pub(super) fn literal(inside: &str) -> Result<String, String> {
 
 /// Whether `name` is ASCII and holds no A-label that must be looked into.
 fn is_plain(name: &str) -> bool {
-    name.is_ascii()
-        && !name
-            .as_bytes()
-            .windows(4)
-            .any(|four| four.eq_ignore_ascii_case(b"xn--"))
+    name.is_ascii() && !name.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"xn--"))
 }
 
 fn check(ascii: &str) -> Result<(), String> {
     if ascii.len() > LONGEST_NAME {
-        return Err(format!(
-            "the domain is longer than {LONGEST_NAME} characters"
-        ));
+        return Err(format!("the domain is longer than {LONGEST_NAME} characters"));
     }
     let mut last = "";
     for label in ascii.split('.') {
@@ -78,9 +68,7 @@ fn check(ascii: &str) -> Result<(), String> {
                 "{label:?} in the domain is longer than {LONGEST_LABEL} characters"
             ));
         }
-        let is_ldh = label
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let is_ldh = label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         if !is_ldh || label.starts_with('-') || label.ends_with('-') {
             return Err(format!(
                 "{label:?} in the domain is not made of letters, digits and inner hyphens"

@@ -15,9 +15,7 @@ const LONGEST_ADDRESS: usize = 254;
 pub(super) fn mailboxes(text: &str) -> Result<Vec<Mailbox>, Fault> {
     let mut list = Vec::new();
     let mut reader = Reader { text, at: 0 };
-    reader
-        .refuse_controls()
-        .map_err(|wrong| wrong.in_text(text))?;
+    reader.refuse_controls().map_err(|wrong| wrong.in_text(text))?;
     if text.bytes().all(is_blank) {
         return Ok(list);
     }
@@ -133,9 +131,7 @@ impl Reader<'_> {
         };
         let domain = domain.map_err(Wrong::new)?;
         if local.len() + 1 + domain.len() > LONGEST_ADDRESS {
-            return Err(Wrong::new(format!(
-                "the address is longer than {LONGEST_ADDRESS} bytes"
-            )));
+            return Err(Wrong::new(format!("the address is longer than {LONGEST_ADDRESS} bytes")));
         }
         Ok(Address { local, domain })
     }
@@ -168,20 +164,14 @@ fn canonical_local(word: &Word) -> Result<String, Wrong> {
     if text.chars().any(|c| c.is_whitespace() && c != ' ') {
         return Err(Wrong::new("there is an uncommon white space before the @"));
     }
-    let is_dotted_atom = text
-        .split('.')
-        .all(|atom| !atom.is_empty() && atom.bytes().all(is_atext));
+    let is_dotted_atom = text.split('.').all(|atom| !atom.is_empty() && atom.bytes().all(is_atext));
     if !is_dotted_atom && !word.is_quoted {
         return Err(Wrong::new(
             "a dot begins or ends the part before the @, or two are side by side",
         )
         .hint("such a local part is quoted: \"a..b\"@example.com"));
     }
-    let local = if is_dotted_atom {
-        text.to_owned()
-    } else {
-        quoted(text)
-    };
+    let local = if is_dotted_atom { text.to_owned() } else { quoted(text) };
     if local.len() > LONGEST_LOCAL {
         return Err(Wrong::new(format!(
             "the part before the @ is longer than {LONGEST_LOCAL} bytes"

@@ -97,8 +97,7 @@ pub fn is_atext(byte: u8) -> bool {
 
 /// Whether `name` can stand before an angle address as it is: atoms with one space between them.
 pub fn is_phrase(name: &str) -> bool {
-    name.split(' ')
-        .all(|word| !word.is_empty() && word.bytes().all(is_atext))
+    name.split(' ').all(|word| !word.is_empty() && word.bytes().all(is_atext))
 }
 
 /// `text` as a quoted-string.

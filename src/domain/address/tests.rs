@@ -31,52 +31,24 @@ fn lists_are_read_as_rfc_5322_writes_them() {
     assert_eq!(read(" \t "), []);
     assert_eq!(
         read("Ada <ada@example.com>, bob@example.com,<c@d.example>"),
-        [
-            named("Ada", "ada@example.com"),
-            bare("bob@example.com"),
-            bare("c@d.example")
-        ]
+        [named("Ada", "ada@example.com"), bare("bob@example.com"), bare("c@d.example")]
     );
     for (text, want) in [
-        (
-            r#""Doe, Jóhn" <john@example.com>"#,
-            named("Doe, Jóhn", "john@example.com"),
-        ),
-        (
-            r#""a (b) \"c\" \\d" <x@y.example>"#,
-            named(r#"a (b) "c" \d"#, "x@y.example"),
-        ),
-        (
-            "Grace  \t Hopper <g@x.example>",
-            named("Grace Hopper", "g@x.example"),
-        ),
-        (
-            "John Q. Public <j@x.example>",
-            named("John Q. Public", "j@x.example"),
-        ),
-        (
-            "Änne Müller <a@x.example>",
-            named("Änne Müller", "a@x.example"),
-        ),
+        (r#""Doe, Jóhn" <john@example.com>"#, named("Doe, Jóhn", "john@example.com")),
+        (r#""a (b) \"c\" \\d" <x@y.example>"#, named(r#"a (b) "c" \d"#, "x@y.example")),
+        ("Grace  \t Hopper <g@x.example>", named("Grace Hopper", "g@x.example")),
+        ("John Q. Public <j@x.example>", named("John Q. Public", "j@x.example")),
+        ("Änne Müller <a@x.example>", named("Änne Müller", "a@x.example")),
         (r#""" <a@x.example>"#, bare("a@x.example")),
         (r#""  " <a@x.example>"#, bare("a@x.example")),
         ("a@x.example (Ada (the \\) first))", bare("a@x.example")),
-        (
-            "(c) Ada (d) <(e)a(f)@(g)x.example(h)>",
-            named("Ada", "a@x.example"),
-        ),
+        ("(c) Ada (d) <(e)a(f)@(g)x.example(h)>", named("Ada", "a@x.example")),
         ("Ada\r\n <ada@example.com>", named("Ada", "ada@example.com")),
-        (
-            "=?utf-8?q?Ada?= <a@x.example>",
-            named("=?utf-8?q?Ada?=", "a@x.example"),
-        ),
+        ("=?utf-8?q?Ada?= <a@x.example>", named("=?utf-8?q?Ada?=", "a@x.example")),
         ("root@localhost", bare("root@localhost")),
         ("-x@example.com", bare("-x@example.com")),
         ("--@example.com", bare("--@example.com")),
-        (
-            "\"tab\there\" <a@x.example>",
-            named("tab here", "a@x.example"),
-        ),
+        ("\"tab\there\" <a@x.example>", named("tab here", "a@x.example")),
     ] {
         assert_eq!(one(text), want, "{text:?}");
     }
@@ -118,20 +90,13 @@ fn local_parts_are_quoted_only_where_they_must_be() {
     }
     let odd = Address::parse(r#""victim@attacker.example x"@internal.example"#).unwrap();
     assert_eq!(odd.domain(), "internal.example");
-    assert_ne!(
-        Address::parse("B@EXAMPLE.NET").unwrap(),
-        Address::parse("b@example.net").unwrap()
-    );
+    assert_ne!(Address::parse("B@EXAMPLE.NET").unwrap(), Address::parse("b@example.net").unwrap());
 }
 
 #[test]
 fn smtputf8_is_needed_for_the_local_part_only() {
     assert!(Address::parse("jörg@example.de").unwrap().needs_smtputf8());
-    assert!(
-        !Address::parse("jorg@bücher.example")
-            .unwrap()
-            .needs_smtputf8()
-    );
+    assert!(!Address::parse("jorg@bücher.example").unwrap().needs_smtputf8());
 }
 
 #[test]
@@ -168,10 +133,7 @@ fn what_is_no_list_is_refused_and_says_why() {
         ("a@192.0.2.1", "number"),
         ("a@[300.1.1.1]", "literal"),
         ("a@[192.0.2.1", "]"),
-        (
-            r#""foo@attacker.example> ORCPT=admin@x.example"@test.example"#,
-            "< or >",
-        ),
+        (r#""foo@attacker.example> ORCPT=admin@x.example"@test.example"#, "< or >"),
         ("Eve\nX <e@example.org>", "U+000A"),
         ("Eve\r\nBcc: evil@example.org <e@example.org>", "U+000A"),
         ("Eve\r <e@example.org>", "U+000D"),
@@ -200,12 +162,7 @@ fn lengths_are_limited() {
     assert!(Address::parse(&format!("a@{domain}")).is_err());
     assert!(Address::parse(&format!("a@{}", "ü".repeat(1_000_000))).is_err());
     let many = vec!["a@x.example"; 100_001].join(",");
-    assert!(
-        parse_list(&many)
-            .unwrap_err()
-            .to_string()
-            .contains("100000")
-    );
+    assert!(parse_list(&many).unwrap_err().to_string().contains("100000"));
     let deep = "(".repeat(1_000_000);
     assert!(parse_list(&deep).is_err());
 }

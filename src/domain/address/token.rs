@@ -20,10 +20,7 @@ pub(super) struct Wrong {
 
 impl Wrong {
     pub(super) fn new(what: impl Into<Cow<'static, str>>) -> Self {
-        Wrong {
-            what: what.into(),
-            hint: None,
-        }
+        Wrong { what: what.into(), hint: None }
     }
 
     pub(super) fn hint(mut self, hint: &'static str) -> Self {
@@ -39,10 +36,8 @@ impl Wrong {
             end -= 1;
         }
         let dots = if end < text.len() { "…" } else { "" };
-        let fault = Fault::new(
-            Kind::Data,
-            format!("address {:?}{dots}: {}", &text[..end], self.what),
-        );
+        let fault =
+            Fault::new(Kind::Data, format!("address {:?}{dots}: {}", &text[..end], self.what));
         match self.hint {
             Some(hint) => fault.hint(hint),
             None => fault,
@@ -154,14 +149,12 @@ impl<'a> Reader<'a> {
         let is_spaced = self.at > start;
         let token = match self.peek() {
             None => Token::End,
-            Some(b'"') => Token::Word(Word {
-                text: Cow::Owned(self.quoted_string()?),
-                is_quoted: true,
-            }),
-            Some(byte) if is_atext(byte) || byte == b'.' => Token::Word(Word {
-                text: Cow::Borrowed(self.atom()),
-                is_quoted: false,
-            }),
+            Some(b'"') => {
+                Token::Word(Word { text: Cow::Owned(self.quoted_string()?), is_quoted: true })
+            }
+            Some(byte) if is_atext(byte) || byte == b'.' => {
+                Token::Word(Word { text: Cow::Borrowed(self.atom()), is_quoted: false })
+            }
             Some(byte) => {
                 self.at += 1;
                 Token::Sign(byte)
@@ -196,10 +189,7 @@ impl<'a> Reader<'a> {
     /// Atoms and the dots between them.
     pub(super) fn atom(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
-        let length = rest
-            .bytes()
-            .position(|b| !is_atext(b) && b != b'.')
-            .unwrap_or(rest.len());
+        let length = rest.bytes().position(|b| !is_atext(b) && b != b'.').unwrap_or(rest.len());
         self.at += length;
         &rest[..length]
     }

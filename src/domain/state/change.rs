@@ -56,8 +56,7 @@ impl Change {
 
 /// When `mail` ends its waiting: its own `expires_at`, or `max_age` after it was due.
 pub fn deadline(mail: &Mail, policy: &Policy) -> i64 {
-    mail.expires_at
-        .unwrap_or_else(|| mail.next_attempt_at.saturating_add(millis(policy.max_age)))
+    mail.expires_at.unwrap_or_else(|| mail.next_attempt_at.saturating_add(millis(policy.max_age)))
 }
 
 /// A claimed mail goes back as it was: an outage, a shutdown. `error` is told where there is one; with `later` the
@@ -65,10 +64,7 @@ pub fn deadline(mail: &Mail, policy: &Policy) -> i64 {
 pub fn give_back(mail: &Mail, policy: &Policy, error: Option<&str>, later: Option<i64>) -> Change {
     let expires_at = later.map_or(mail.expires_at, |_| Some(deadline(mail, policy)));
     Change {
-        to: Move::Again {
-            at: later.unwrap_or(mail.next_attempt_at),
-            expires_at,
-        },
+        to: Move::Again { at: later.unwrap_or(mail.next_attempt_at), expires_at },
         attempts: mail.attempt_count,
         error: error.map(str::to_owned),
         delivered: mail.delivered.clone(),
@@ -165,11 +161,7 @@ fn verdict(
     let (to, attempts, error) = if let Some(words) = unknown {
         match policy.on_unknown {
             OnUnknown::Retry => (retry(), spent, Some(words.clone())),
-            OnUnknown::Hold => (
-                Move::Failed(Failure::UnknownOutcome),
-                spent,
-                Some(words.clone()),
-            ),
+            OnUnknown::Hold => (Move::Failed(Failure::UnknownOutcome), spent, Some(words.clone())),
         }
     } else if let Some(words) = deferred {
         (retry(), spent, Some(words))
@@ -183,21 +175,8 @@ fn verdict(
     } else if refused.is_empty() {
         (Move::Sent, spent, None)
     } else {
-        let words: Vec<_> = refused
-            .iter()
-            .map(|(who, why)| format!("{who}: {why}"))
-            .collect();
-        (
-            Move::Failed(Failure::Rejected),
-            spent,
-            Some(words.join("; ")),
-        )
+        let words: Vec<_> = refused.iter().map(|(who, why)| format!("{who}: {why}")).collect();
+        (Move::Failed(Failure::Rejected), spent, Some(words.join("; ")))
     };
-    Change {
-        to,
-        attempts,
-        error,
-        delivered,
-        refused,
-    }
+    Change { to, attempts, error, delivered, refused }
 }

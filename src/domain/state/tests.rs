@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::domain::message::Mail;
+use crate::domain::message::MailId;
+use crate::domain::outcome::Trouble;
 use crate::domain::outcome::{Fate, Outcome};
 use crate::domain::retry::{OnUnknown, Policy, millis};
 use std::collections::BTreeMap;
-use crate::domain::message::MailId;
-use crate::domain::outcome::Trouble;
 
 fn mail() -> Mail {
     Mail {
@@ -69,29 +69,15 @@ fn every_state_and_event_leads_where_the_contract_says() {
         ),
         (
             Status::Sending,
-            [
-                Refused,
-                sent,
-                pending,
-                failed,
-                PendingOrFailed,
-                failed,
-                Refused,
-                Refused,
-                Refused,
-            ],
+            [Refused, sent, pending, failed, PendingOrFailed, failed, Refused, Refused, Refused],
         ),
         (
             Status::Sent,
-            [
-                Refused, Refused, Refused, Refused, Refused, Refused, Refused, Refused, Gone,
-            ],
+            [Refused, Refused, Refused, Refused, Refused, Refused, Refused, Refused, Gone],
         ),
         (
             Status::Failed,
-            [
-                Refused, sent, Refused, Refused, Refused, Refused, Refused, pending, Gone,
-            ],
+            [Refused, sent, Refused, Refused, Refused, Refused, Refused, pending, Gone],
         ),
     ];
     for (status, row) in table {
@@ -112,18 +98,12 @@ fn words_of_states_are_read_back() {
 #[test]
 fn accepted_by_all_is_sent() {
     let change = after(&mail(), &answered([Fate::Accepted, Fate::Accepted]));
-    assert_eq!(
-        (change.to(), change.attempts(), change.error()),
-        (Move::Sent, 1, None)
-    );
+    assert_eq!((change.to(), change.attempts(), change.error()), (Move::Sent, 1, None));
 }
 
 #[test]
 fn one_refused_recipient_fails_the_mail_and_the_other_has_it() {
-    let change = after(
-        &mail(),
-        &answered([Fate::Accepted, Fate::Refused("550 no".into())]),
-    );
+    let change = after(&mail(), &answered([Fate::Accepted, Fate::Refused("550 no".into())]));
     assert_eq!(change.to(), Move::Failed(Failure::Rejected));
     assert_eq!(change.delivered(), ["a@x.example"]);
     assert_eq!(change.error(), Some("b@x.example: 550 no"));
@@ -135,22 +115,10 @@ fn a_deferred_recipient_costs_an_attempt_and_keeps_the_deadline() {
     let outcome = answered([Fate::Accepted, Fate::Deferred("450 later".into())]);
     let change = after(&mail, &outcome);
     let deadline = 1_000 + millis(Policy::default().max_age);
-    assert_eq!(
-        change.to(),
-        Move::Again {
-            at: 40_000,
-            expires_at: Some(deadline)
-        }
-    );
-    assert_eq!(
-        (change.attempts(), change.delivered()),
-        (1, &["a@x.example".to_owned()][..])
-    );
+    assert_eq!(change.to(), Move::Again { at: 40_000, expires_at: Some(deadline) });
+    assert_eq!((change.attempts(), change.delivered()), (1, &["a@x.example".to_owned()][..]));
     mail.attempt_count = 4;
-    assert_eq!(
-        after(&mail, &outcome).to(),
-        Move::Failed(Failure::Exhausted)
-    );
+    assert_eq!(after(&mail, &outcome).to(), Move::Failed(Failure::Exhausted));
     mail.max_attempts = Some(6);
     assert!(matches!(after(&mail, &outcome).to(), Move::Again { .. }));
 }
@@ -167,19 +135,9 @@ fn a_crowded_recipient_goes_next_for_free_only_after_progress() {
 
 #[test]
 fn an_outage_costs_nothing() {
-    let trouble = Trouble {
-        words: "no route".into(),
-        wait: None,
-        in_hand: false,
-    };
+    let trouble = Trouble { words: "no route".into(), wait: None, in_hand: false };
     let change = after(&mail(), &Outcome::Road(trouble));
-    assert_eq!(
-        change.to(),
-        Move::Again {
-            at: 1_000,
-            expires_at: None
-        }
-    );
+    assert_eq!(change.to(), Move::Again { at: 1_000, expires_at: None });
     assert_eq!((change.attempts(), change.error()), (0, Some("no route")));
 }
 
@@ -192,29 +150,17 @@ fn an_unknown_outcome_is_tried_again_or_held() {
     let change = after(&mail(), &outcome);
     assert!(matches!(change.to(), Move::Again { at: 40_000, .. }));
     assert!(change.delivered().is_empty() && change.refused().len() == 1);
-    let policy = Policy {
-        on_unknown: OnUnknown::Hold,
-        ..Policy::default()
-    };
+    let policy = Policy { on_unknown: OnUnknown::Hold, ..Policy::default() };
     let change = decide(&mail(), &both(), &outcome, &policy, 10_000, 0.5);
     assert_eq!(change.to(), Move::Failed(Failure::UnknownOutcome));
 }
 
 #[test]
 fn a_defect_fails_at_once_and_standing_back_keeps_the_deadline() {
-    let outcome = Outcome::Defective {
-        defect: Defect::Render,
-        words: "name is missing".into(),
-    };
+    let outcome = Outcome::Defective { defect: Defect::Render, words: "name is missing".into() };
     assert_eq!(after(&mail(), &outcome).to(), Move::Failed(Failure::Render));
     let change = give_back(&mail(), &Policy::default(), None, Some(99_000));
-    let Move::Again {
-        at: 99_000,
-        expires_at: Some(at),
-    } = change.to()
-    else {
-        panic!()
-    };
+    let Move::Again { at: 99_000, expires_at: Some(at) } = change.to() else { panic!() };
     assert_eq!(at, deadline(&mail(), &Policy::default()));
     assert_eq!(expire(&mail()).to(), Move::Failed(Failure::Expired));
 }

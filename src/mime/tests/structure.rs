@@ -5,10 +5,7 @@ use std::io;
 use tempfile::TempDir;
 
 fn both(html: &str) -> Letter {
-    Letter {
-        html: Some(html.to_owned()),
-        ..letter("s", "text\n")
-    }
+    Letter { html: Some(html.to_owned()), ..letter("s", "text\n") }
 }
 
 /// The types of the parts, indented by depth.
@@ -42,10 +39,7 @@ fn the_parts_are_nested_as_readers_expect() {
     let pdf = || enclosure(&path, "a.pdf", None);
     let of = |letter: &Letter, files| tree(&wire(&mail(), letter, files));
     assert_eq!(of(&letter("s", "t"), vec![]), ["text/plain"]);
-    assert_eq!(
-        of(&both("<p>"), vec![]),
-        ["multipart/alternative", " text/plain", " text/html"]
-    );
+    assert_eq!(of(&both("<p>"), vec![]), ["multipart/alternative", " text/plain", " text/html"]);
     assert_eq!(
         of(&both("<p>"), vec![pdf(), enclosure(&path, "b.txt", None)]),
         [
@@ -73,14 +67,8 @@ fn the_parts_are_nested_as_readers_expect() {
         of(&letter("s", "t"), vec![logo()]),
         ["multipart/mixed", " text/plain", " image/png"]
     );
-    let html = Letter {
-        text: None,
-        ..both("<p>")
-    };
-    assert_eq!(
-        of(&html, vec![logo()]),
-        ["multipart/related", " text/html", " image/png"]
-    );
+    let html = Letter { text: None, ..both("<p>") };
+    assert_eq!(of(&html, vec![logo()]), ["multipart/related", " text/html", " image/png"]);
     assert_eq!(of(&Letter::default(), vec![]), ["text/plain"]);
 }
 
@@ -89,10 +77,7 @@ fn a_nested_mail_byte_for_byte() {
     let room = TempDir::new().unwrap();
     let path = room.path().join("x");
     fs::write(&path, b"abc").unwrap();
-    let files = vec![
-        enclosure(&path, "l.png", Some("logo")),
-        enclosure(&path, "a b.pdf", None),
-    ];
+    let files = vec![enclosure(&path, "l.png", Some("logo")), enclosure(&path, "a b.pdf", None)];
     let message = wire(&mail(), &both("<p>é"), files);
     let at = message.find("Content-Type").unwrap();
     assert_eq!(
@@ -131,19 +116,10 @@ fn a_nested_mail_byte_for_byte() {
 #[test]
 fn a_text_that_looks_like_a_boundary_is_encoded() {
     let text = "x\n--=_a_0123456789abcdef--\ny\n";
-    let body = Letter {
-        text: Some(text.to_owned()),
-        ..both("<p>")
-    };
+    let body = Letter { text: Some(text.to_owned()), ..both("<p>") };
     let message = wire(&mail(), &body, Vec::new());
-    assert_eq!(
-        message.matches("\r\n--=_a_0123456789abcdef--\r\n").count(),
-        1
-    );
-    assert_eq!(
-        parse(&message).body_text(0).unwrap(),
-        text.replace('\n', "\r\n")
-    );
+    assert_eq!(message.matches("\r\n--=_a_0123456789abcdef--\r\n").count(), 1);
+    assert_eq!(parse(&message).body_text(0).unwrap(), text.replace('\n', "\r\n"));
 }
 
 #[test]
@@ -158,10 +134,7 @@ fn file_names_come_back_without_what_could_harm() {
         ("😀.txt", "😀.txt"),
         ("it's 100%.txt", "it's 100%.txt"),
         ("semi;colon.pdf", "semi;colon.pdf"),
-        (
-            "report.txt\"; filename=\"payload.exe",
-            "report.txt\"; filename=\"payload.exe",
-        ),
+        ("report.txt\"; filename=\"payload.exe", "report.txt\"; filename=\"payload.exe"),
         ("back\\slash.txt", "back_slash.txt"),
         ("a\r\nX-Evil: 1.txt", "a__X-Evil: 1.txt"),
         ("../../etc/passwd", "passwd"),
@@ -171,21 +144,14 @@ fn file_names_come_back_without_what_could_harm() {
         (&long, &long),
         (&"x".repeat(255), &"x".repeat(255)),
     ] {
-        let message = wire(
-            &mail(),
-            &letter("s", "t"),
-            vec![enclosure(&path, name, None)],
-        );
+        let message = wire(&mail(), &letter("s", "t"), vec![enclosure(&path, name, None)]);
         let parsed = parse(&message);
         let got: Vec<_> = parsed.attachments().collect();
         assert_eq!(got.len(), 1);
         use mail_parser::MimeHeaders as _;
         assert_eq!(got[0].attachment_name().unwrap(), want);
         assert!(!message.contains("\r\nX-Evil"));
-        assert!(
-            message.split("\r\n").all(|line| line.len() <= 78),
-            "{message}"
-        );
+        assert!(message.split("\r\n").all(|line| line.len() <= 78), "{message}");
     }
 }
 
@@ -199,13 +165,7 @@ fn types_come_from_the_row_or_the_name() {
     let of = |path: &Path, name: &str, given: Option<&str>| {
         let mut file = enclosure(path, name, None);
         file.attachment.content_type = given.map(str::to_owned);
-        let built = build(
-            &mail(),
-            &letter("s", "t"),
-            vec![file],
-            &Defaults::default(),
-            NOW,
-        );
+        let built = build(&mail(), &letter("s", "t"), vec![file], &Defaults::default(), NOW);
         let message = String::from_utf8(bytes_of(&built?)).unwrap();
         let (_, part) = message.rsplit_once("Content-Type: ").unwrap();
         Ok::<_, String>(part.split("\r\n").next().unwrap_or_default().to_owned())
@@ -215,30 +175,15 @@ fn types_come_from_the_row_or_the_name() {
         ("a", None, "application/octet-stream"),
         ("a.eml", None, "application/octet-stream"),
         ("a.csv", None, "text/csv; charset=utf-8"),
-        (
-            "a",
-            Some("Text/Calendar; method=\"REQUEST\""),
-            "text/calendar; method=REQUEST",
-        ),
+        ("a", Some("Text/Calendar; method=\"REQUEST\""), "text/calendar; method=REQUEST"),
         ("a", Some("message/rfc822"), "application/octet-stream"),
     ] {
         assert_eq!(of(&path, name, given).unwrap(), want, "{name} {given:?}");
     }
     assert_eq!(of(&bad, "a.txt", None).unwrap(), "text/plain");
-    for given in [
-        "",
-        "text",
-        "text/",
-        "a/b\r\nX-Evil: 1",
-        "a/b; x",
-        "a/b; c=\"d\\\"\"",
-        "é/b",
-    ] {
+    for given in ["", "text", "text/", "a/b\r\nX-Evil: 1", "a/b; x", "a/b; c=\"d\\\"\"", "é/b"] {
         let told = of(&path, "a", Some(given)).unwrap_err();
-        assert!(
-            told.starts_with("attachments: ") && !told.contains('\r'),
-            "{told}"
-        );
+        assert!(told.starts_with("attachments: ") && !told.contains('\r'), "{told}");
     }
 }
 
@@ -263,14 +208,8 @@ fn a_large_file_is_read_while_it_is_written_and_must_be_what_it_was() {
     let mut file = enclosure(&path, "large.bin", None);
     let digest = Sha256::digest(&bytes);
     file.attachment.sha256 = Some(digest.iter().map(|b| format!("{b:02x}")).collect());
-    let outgoing = build(
-        &mail(),
-        &letter("s", "t"),
-        vec![file],
-        &Defaults::default(),
-        NOW,
-    )
-    .unwrap();
+    let outgoing =
+        build(&mail(), &letter("s", "t"), vec![file], &Defaults::default(), NOW).unwrap();
     let message = String::from_utf8(bytes_of(&outgoing)).unwrap();
     assert_eq!(faults(message.as_bytes()), Vec::<String>::new());
     assert_eq!(parse(&message).attachment(0).unwrap().contents(), bytes);
@@ -300,19 +239,15 @@ fn a_large_file_is_read_while_it_is_written_and_must_be_what_it_was() {
 #[test]
 fn every_size_about_a_line_and_a_chunk_is_told_before() {
     let room = TempDir::new().unwrap();
-    for size in [
-        0, 1, 2, 3, 56, 57, 58, 114, 115, 29_183, 29_184, 29_185, 262_144, 262_145, 291_840,
-    ] {
+    for size in
+        [0, 1, 2, 3, 56, 57, 58, 114, 115, 29_183, 29_184, 29_185, 262_144, 262_145, 291_840]
+    {
         let path = room.path().join("f");
         let bytes: Vec<u8> = (0..size).map(|n| (n % 253) as u8).collect();
         fs::write(&path, &bytes).unwrap();
         let files = vec![enclosure(&path, "f.bin", None)];
         let message = wire(&mail(), &letter("s", "t"), files);
-        assert_eq!(
-            parse(&message).attachment(0).unwrap().contents(),
-            bytes,
-            "{size}"
-        );
+        assert_eq!(parse(&message).attachment(0).unwrap().contents(), bytes, "{size}");
     }
 }
 
@@ -323,14 +258,8 @@ fn a_small_file_that_changes_before_it_is_read_is_told_of_when_it_is_written() {
     fs::write(&path, b"abc").unwrap();
     let file = enclosure(&path, "f.bin", None);
     fs::write(&path, b"abcd").unwrap();
-    let outgoing = build(
-        &mail(),
-        &letter("s", "t"),
-        vec![file],
-        &Defaults::default(),
-        NOW,
-    )
-    .unwrap();
+    let outgoing =
+        build(&mail(), &letter("s", "t"), vec![file], &Defaults::default(), NOW).unwrap();
     let error = outgoing.content.write_to(&mut io::sink()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
 }

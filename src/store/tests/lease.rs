@@ -11,10 +11,7 @@ fn a_lease_that_is_not_over_is_left_alone() {
     let mut bench = bench();
     bench.enqueue(1);
     bench.claim("w", NOW);
-    let reaped = bench
-        .store
-        .reap(120_000, NOW + 119_000, &nobody, false)
-        .unwrap();
+    let reaped = bench.store.reap(120_000, NOW + 119_000, &nobody, false).unwrap();
     assert_eq!((reaped.returned.len(), reaped.held), (0, 1));
 }
 
@@ -25,25 +22,13 @@ fn a_dead_senders_mail_comes_back_and_the_third_death_ends_it() {
     for death in 1..=3 {
         let now = NOW + death * 1_000_000;
         assert_eq!(bench.claim("w", now).len(), 1);
-        let dry = bench
-            .store
-            .reap(120_000, now + 120_000, &nobody, true)
-            .unwrap();
+        let dry = bench.store.reap(120_000, now + 120_000, &nobody, true).unwrap();
         assert_eq!(bench.status(id), "SENDING", "a dry run moves nothing");
-        let reaped = bench
-            .store
-            .reap(120_000, now + 120_000, &nobody, false)
-            .unwrap();
+        let reaped = bench.store.reap(120_000, now + 120_000, &nobody, false).unwrap();
         assert_eq!(dry, reaped);
-        assert_eq!(
-            bench.status(id),
-            if death < 3 { "PENDING" } else { "FAILED" }
-        );
+        assert_eq!(bench.status(id), if death < 3 { "PENDING" } else { "FAILED" });
     }
-    assert_eq!(
-        bench.text("SELECT failure FROM email_messages"),
-        "worker-lost"
-    );
+    assert_eq!(bench.text("SELECT failure FROM email_messages"), "worker-lost");
 }
 
 #[test]
@@ -54,24 +39,10 @@ fn a_running_sender_keeps_its_mail_however_the_clock_jumps() {
     const DAY: i64 = 86_400_000;
     for now in [NOW + DAY, NOW - DAY] {
         let alive = |holder: &str| holder == "alive";
-        assert!(
-            bench
-                .store
-                .reap(120_000, now, &alive, false)
-                .unwrap()
-                .returned
-                .is_empty()
-        );
+        assert!(bench.store.reap(120_000, now, &alive, false).unwrap().returned.is_empty());
     }
     // The clock went back and the sender died: its lease from the future is over.
-    assert_eq!(
-        bench
-            .store
-            .reap(120_000, NOW - DAY, &nobody, false)
-            .unwrap()
-            .returned,
-        [id]
-    );
+    assert_eq!(bench.store.reap(120_000, NOW - DAY, &nobody, false).unwrap().returned, [id]);
 }
 
 #[test]
@@ -84,32 +55,14 @@ fn renewing_keeps_a_lease() {
         .map(|one| (one.lease.id(), Arc::clone(one.lease.holder())))
         .collect();
     let holder: Arc<str> = "w".into();
-    let turn = Turn {
-        settled: vec![],
-        renew: &held,
-        mark: &held,
-        holder: &holder,
-        now: NOW + 100_000,
-    };
+    let turn =
+        Turn { settled: vec![], renew: &held, mark: &held, holder: &holder, now: NOW + 100_000 };
     bench.store.turn(turn, &mut |_| vec![]).unwrap();
-    assert!(
-        bench
-            .store
-            .reap(120_000, NOW + 200_000, &nobody, false)
-            .unwrap()
-            .returned
-            .is_empty()
-    );
+    assert!(bench.store.reap(120_000, NOW + 200_000, &nobody, false).unwrap().returned.is_empty());
     // Its dot was marked as about to leave, so nobody may send it again unasked.
-    let reaped = bench
-        .store
-        .reap(120_000, NOW + 300_000, &nobody, false)
-        .unwrap();
+    let reaped = bench.store.reap(120_000, NOW + 300_000, &nobody, false).unwrap();
     assert_eq!(reaped.failed, [id]);
-    assert_eq!(
-        bench.text("SELECT failure FROM email_messages"),
-        "unknown-outcome"
-    );
+    assert_eq!(bench.text("SELECT failure FROM email_messages"), "unknown-outcome");
 }
 
 #[test]
@@ -119,10 +72,7 @@ fn a_lost_lease_overwrites_nothing_but_an_acceptance_counts() {
     let stopped = bench.claim("stopped", NOW).remove(0);
     bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
     // Nobody else has it: the 250 is reconciled.
-    assert_eq!(
-        bench.record(settle(stopped), NOW + 20),
-        Recorded::Reconciled
-    );
+    assert_eq!(bench.record(settle(stopped), NOW + 20), Recorded::Reconciled);
     assert_eq!(bench.status(id), "SENT");
 
     let id = bench.enqueue(1)[0];
@@ -131,14 +81,9 @@ fn a_lost_lease_overwrites_nothing_but_an_acceptance_counts() {
     let other = bench.claim("other", NOW + 20).remove(0);
     assert_eq!(other.lease.id(), id);
     let state = "SENDING".to_owned();
+    assert_eq!(bench.record(settle(stopped), NOW + 30), Recorded::LeaseLost { state });
     assert_eq!(
-        bench.record(settle(stopped), NOW + 30),
-        Recorded::LeaseLost { state }
-    );
-    assert_eq!(
-        bench.text(&format!(
-            "SELECT locked_by FROM email_messages WHERE id = {id}"
-        )),
+        bench.text(&format!("SELECT locked_by FROM email_messages WHERE id = {id}")),
         "other"
     );
     assert_eq!(bench.record(settle(other), NOW + 40), Recorded::Done);
@@ -151,20 +96,10 @@ fn a_lost_lease_with_a_deferral_changes_nothing() {
     let one = bench.claim("stopped", NOW).remove(0);
     bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
     let change = answered(one.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = Settled {
-        lease: one.lease,
-        change,
-        send_ms: None,
-    };
+    let settled = Settled { lease: one.lease, change, send_ms: None };
     let state = "PENDING".to_owned();
-    assert_eq!(
-        bench.record(settled, NOW + 20),
-        Recorded::LeaseLost { state }
-    );
-    assert_eq!(
-        bench.text("SELECT attempt_count || '' FROM email_messages"),
-        "0"
-    );
+    assert_eq!(bench.record(settled, NOW + 20), Recorded::LeaseLost { state });
+    assert_eq!(bench.text("SELECT attempt_count || '' FROM email_messages"), "0");
 }
 
 #[test]
@@ -174,24 +109,10 @@ fn the_journal_is_replayed_once() {
     let mut claimed = bench.claim("w", NOW);
     let (second, first) = (claimed.pop().unwrap(), claimed.pop().unwrap());
     let deferred = answered(second.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = [
-        settle(first),
-        Settled {
-            lease: second.lease,
-            change: deferred,
-            send_ms: None,
-        },
-    ];
-    assert_eq!(
-        bench.store.journal(&settled, NOW).unwrap(),
-        1,
-        "only acceptances are worth it"
-    );
+    let settled = [settle(first), Settled { lease: second.lease, change: deferred, send_ms: None }];
+    assert_eq!(bench.store.journal(&settled, NOW).unwrap(), 1, "only acceptances are worth it");
     assert_eq!(bench.status(ids[0]), "SENDING");
     assert_eq!(bench.store.replay_journal().unwrap(), 1);
-    assert_eq!(
-        (bench.status(ids[0]), bench.status(ids[1])),
-        ("SENT".into(), "SENDING".into())
-    );
+    assert_eq!((bench.status(ids[0]), bench.status(ids[1])), ("SENT".into(), "SENDING".into()));
     assert_eq!(bench.store.replay_journal().unwrap(), 0);
 }

@@ -1,13 +1,17 @@
 //! The verbs of the store on real database files.
 
 mod lease;
+mod model;
 mod plans;
 mod time;
 
+use super::prune::Pruned;
+use super::turn::Turned;
 use super::*;
 use crate::domain::message::{Draft, Mail, MailId};
 use crate::domain::outcome::{Fate, Outcome};
 use crate::domain::retry::Policy;
+use crate::domain::fault::Kind;
 use crate::domain::state::{self, Change, Status};
 use std::sync::Arc;
 
@@ -34,15 +38,17 @@ pub fn draft() -> Draft {
     }
 }
 
+impl Store {
+    /// What another program does to the database.
+    pub fn execute(&self, sql: &str) {
+        self.conn.execute_batch(sql).unwrap();
+    }
+}
+
 impl Bench {
     pub fn enqueue(&mut self, count: usize) -> Vec<MailId> {
         let drafts = vec![draft(); count];
-        self.store
-            .enqueue(&drafts, NOW)
-            .unwrap()
-            .iter()
-            .map(|one| one.id)
-            .collect()
+        self.store.enqueue(&drafts, NOW).unwrap().iter().map(|one| one.id).collect()
     }
 
     pub fn claim(&mut self, holder: &str, now: i64) -> Vec<Claimed> {
@@ -51,56 +57,29 @@ impl Bench {
 
     pub fn turn(&mut self, holder: &str, settled: Vec<Settled>, now: i64) -> Turned {
         let holder: Arc<str> = holder.into();
-        let turn = Turn {
-            settled,
-            renew: &[],
-            mark: &[],
-            holder: &holder,
-            now,
-        };
+        let turn = Turn { settled, renew: &[], mark: &[], holder: &holder, now };
         let mut choose = |due: &[String]| {
-            due.iter()
-                .map(|queue| Arm {
-                    queue: queue.clone(),
-                    limit: 100,
-                })
-                .collect()
+            due.iter().map(|queue| Arm { queue: queue.clone(), limit: 100 }).collect()
         };
         self.store.turn(turn, &mut choose).unwrap()
     }
 
     pub fn record(&mut self, settled: Settled, now: i64) -> Recorded {
         let holder: Arc<str> = "recorder".into();
-        let turn = Turn {
-            settled: vec![settled],
-            renew: &[],
-            mark: &[],
-            holder: &holder,
-            now,
-        };
-        self.store
-            .turn(turn, &mut |_| vec![])
-            .unwrap()
-            .recorded
-            .remove(0)
-            .1
+        let turn = Turn { settled: vec![settled], renew: &[], mark: &[], holder: &holder, now };
+        self.store.turn(turn, &mut |_| vec![]).unwrap().recorded.remove(0).1
     }
 
     pub fn sql(&self, sql: &str) {
-        self.store.conn.execute_batch(sql).unwrap();
+        self.store.execute(sql);
     }
 
     pub fn text(&self, sql: &str) -> String {
-        self.store
-            .conn
-            .query_row(sql, [], |row| row.get::<_, String>(0))
-            .unwrap()
+        self.store.conn.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
     }
 
     pub fn status(&self, id: MailId) -> String {
-        self.text(&format!(
-            "SELECT status FROM email_messages WHERE id = {id}"
-        ))
+        self.text(&format!("SELECT status FROM email_messages WHERE id = {id}"))
     }
 }
 
@@ -110,23 +89,12 @@ pub fn accepted(mail: &Mail) -> Change {
 
 pub fn answered(mail: &Mail, fate: Fate) -> Change {
     let recipients = ["a@x.example".to_owned()];
-    state::decide(
-        mail,
-        &recipients,
-        &Outcome::Answered(vec![fate]),
-        &Policy::default(),
-        NOW,
-        0.5,
-    )
+    state::decide(mail, &recipients, &Outcome::Answered(vec![fate]), &Policy::default(), NOW, 0.5)
 }
 
 pub fn settle(claimed: Claimed) -> Settled {
     let change = accepted(claimed.mail.as_ref().unwrap());
-    Settled {
-        lease: claimed.lease,
-        change,
-        send_ms: Some(5),
-    }
+    Settled { lease: claimed.lease, change, send_ms: Some(5) }
 }
 
 #[test]
@@ -134,49 +102,27 @@ fn a_mail_goes_from_enqueue_to_sent() {
     let mut bench = bench();
     let ids = bench.enqueue(3);
     let claimed = bench.claim("w", NOW);
-    assert_eq!(
-        claimed.iter().map(|one| one.lease.id()).collect::<Vec<_>>(),
-        ids
-    );
+    assert_eq!(claimed.iter().map(|one| one.lease.id()).collect::<Vec<_>>(), ids);
     assert!(bench.claim("other", NOW).is_empty(), "claimed twice");
     for one in claimed {
         assert_eq!(bench.record(settle(one), NOW + 5), Recorded::Done);
     }
     let stats = bench.store.stats(&[], NOW - 60_000, NOW + 10).unwrap();
     assert_eq!((stats.queues[0].sent, stats.queues[0].pending), (3, 0));
-    assert_eq!(
-        (stats.send_ms, stats.failed_ratio),
-        (Some([5, 5, 5]), Some(0.0))
-    );
+    assert_eq!((stats.send_ms, stats.failed_ratio), (Some([5, 5, 5]), Some(0.0)));
 }
 
 #[test]
 fn a_key_names_one_mail() {
     let mut bench = bench();
-    let keyed = Draft {
-        idempotency_key: Some("k".into()),
-        ..draft()
-    };
-    let first = bench
-        .store
-        .enqueue(std::slice::from_ref(&keyed), NOW)
-        .unwrap()[0];
+    let keyed = Draft { idempotency_key: Some("k".into()), ..draft() };
+    let first = bench.store.enqueue(std::slice::from_ref(&keyed), NOW).unwrap()[0];
     let again = bench.store.enqueue(&[keyed.clone()], NOW + 1).unwrap()[0];
     assert_eq!((again.id, again.existed), (first.id, true));
-    let other = Draft {
-        to: "b@x.example".into(),
-        ..keyed
-    };
+    let other = Draft { to: "b@x.example".into(), ..keyed };
     let fault = bench.store.enqueue(&[draft(), other], NOW).unwrap_err();
-    assert!(
-        fault.to_string().contains("\"k\"") && fault.to_string().contains("in to"),
-        "{fault}"
-    );
-    assert_eq!(
-        bench.text("SELECT count(*) || '' FROM email_messages"),
-        "1",
-        "all or none"
-    );
+    assert!(fault.to_string().contains("\"k\"") && fault.to_string().contains("in to"), "{fault}");
+    assert_eq!(bench.text("SELECT count(*) || '' FROM email_messages"), "1", "all or none");
 }
 
 #[test]
@@ -186,10 +132,7 @@ fn a_row_that_cannot_be_read_is_told_and_costs_no_other() {
     bench.sql("INSERT INTO email_messages (to_addrs, template, error_message) VALUES (CAST(x'6140ff' AS TEXT), 't', NULL)");
     let claimed = bench.claim("w", NOW + 1_000_000_000_000);
     assert_eq!(claimed.len(), 2);
-    let words = claimed
-        .iter()
-        .find_map(|one| one.mail.as_ref().err())
-        .unwrap();
+    let words = claimed.iter().find_map(|one| one.mail.as_ref().err()).unwrap();
     assert!(words.contains("to_addrs is not UTF-8"), "{words}");
 }
 
@@ -205,19 +148,10 @@ fn prune_deletes_only_what_finished_before() {
          UPDATE email_messages SET created_at = 0, finished_at = {old} WHERE id = 5",
         old = NOW - 1_000
     ));
-    let before = [
-        (Status::Sent, NOW),
-        (Status::Pending, NOW),
-        (Status::Sending, NOW),
-    ];
+    let before = [(Status::Sent, NOW), (Status::Pending, NOW), (Status::Sending, NOW)];
     let mut prune = |dry_run, archive| {
-        let pruning = Pruning {
-            before: &before,
-            batch_size: 1,
-            pause: Duration::ZERO,
-            archive,
-            dry_run,
-        };
+        let pruning =
+            Pruning { before: &before, batch_size: 1, pause: Duration::ZERO, archive, dry_run };
         bench.store.prune(pruning).unwrap()
     };
     let mut archived = Vec::new();
@@ -228,10 +162,7 @@ fn prune_deletes_only_what_finished_before() {
     };
     assert_eq!(prune(false, Some(&mut keep)), Pruned { sent: 1, failed: 0 });
     assert_eq!(archived[0]["id"], 1);
-    assert_eq!(
-        bench.text("SELECT group_concat(id) FROM email_messages"),
-        "2,3,4,5"
-    );
+    assert_eq!(bench.text("SELECT group_concat(id) FROM email_messages"), "2,3,4,5");
     assert_eq!(ids.len(), 5);
     bench.enqueue(1);
     assert_eq!(
@@ -273,19 +204,13 @@ fn the_tally_is_the_count() {
     ));
     let by = "SELECT group_concat(line) FROM (SELECT queue || status || sum(n) AS line FROM (";
     let end = ") GROUP BY queue, status HAVING sum(n) > 0 ORDER BY 1)";
-    let counted = bench.text(&format!(
-        "{by} SELECT queue, status, 1 AS n FROM email_messages {end}"
-    ));
-    let tallied = bench.text(&format!(
-        "{by} SELECT queue, status, mails AS n FROM mailq_tally {end}"
-    ));
+    let counted =
+        bench.text(&format!("{by} SELECT queue, status, 1 AS n FROM email_messages {end}"));
+    let tallied =
+        bench.text(&format!("{by} SELECT queue, status, mails AS n FROM mailq_tally {end}"));
     assert_eq!(tallied, counted);
     let stats = bench.store.stats(&[], NOW - 60_000, NOW + 1).unwrap();
-    assert_eq!(
-        stats.failed_ratio,
-        Some(0.0),
-        "the failures are older than a minute"
-    );
+    assert_eq!(stats.failed_ratio, Some(0.0), "the failures are older than a minute");
     let stats = bench.store.stats(&[], NOW - 10_000_000, NOW + 1).unwrap();
     assert_eq!(stats.failed_ratio, Some(0.4));
     let none = bench.store.stats(&["nobody".into()], NOW - 1, NOW).unwrap();
@@ -297,38 +222,22 @@ fn a_missing_database_is_not_created_by_a_reader() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("typo.db");
     for access in [Access::Read, Access::Write] {
-        assert_eq!(
-            Store::open(&path, access).err().unwrap().kind(),
-            Kind::NoInput
-        );
+        assert_eq!(Store::open(&path, access).err().unwrap().kind(), Kind::NoInput);
     }
     assert!(!path.exists());
     let nowhere = dir.path().join("no/such/dir/q.db");
-    assert_eq!(
-        Store::open(&nowhere, Access::Create).err().unwrap().kind(),
-        Kind::CannotCreate
-    );
+    assert_eq!(Store::open(&nowhere, Access::Create).err().unwrap().kind(), Kind::CannotCreate);
     let file = dir.path().join("text");
-    fs::write(
-        &file,
-        "this is no database, however long it may be, not at all ".repeat(20),
-    )
-    .unwrap();
-    assert_eq!(
-        Store::open(&file, Access::Create).err().unwrap().kind(),
-        Kind::Io
-    );
+    fs::write(&file, "this is no database, however long it may be, not at all ".repeat(20))
+        .unwrap();
+    assert_eq!(Store::open(&file, Access::Create).err().unwrap().kind(), Kind::Io);
 }
 
 #[test]
 fn the_database_is_the_groups_too() {
     let bench = bench();
     let mode = |name: &str| {
-        fs::metadata(bench.dir.path().join(name))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777
+        fs::metadata(bench.dir.path().join(name)).unwrap().permissions().mode() & 0o777
     };
     assert_eq!((mode("q.db"), mode("q.db-shm")), (0o660, 0o660));
 }

@@ -14,17 +14,11 @@ fn every_hot_statement_uses_its_index() {
         stats::hot_statements(),
     ];
     for (name, sql) in all.concat() {
-        let mut statement = bench
-            .store
-            .conn
-            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-            .unwrap();
+        let mut statement = bench.store.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let count = statement.parameter_count();
         let nothing = vec![rusqlite::types::Null; count];
         let rows = statement
-            .query_map(rusqlite::params_from_iter(nothing), |row| {
-                row.get::<_, String>(3)
-            })
+            .query_map(rusqlite::params_from_iter(nothing), |row| row.get::<_, String>(3))
             .unwrap();
         let plan: Vec<String> = rows.map(Result::unwrap).collect();
         for step in &plan {

@@ -25,13 +25,7 @@ fn html_escapes_and_nothing_else_does() {
             "Smith &amp; Sons &lt;b&gt;&#39;&quot;=` https://x.example/?a=1&amp;b=2 Smith & Sons <b>'\"=` https://x.example/?a=1&amp;b=2"
         )
     );
-    assert_eq!(
-        letter.headers,
-        [(
-            "X-Url".to_owned(),
-            "<https://x.example/?a=1&b=2>".to_owned()
-        )]
-    );
+    assert_eq!(letter.headers, [("X-Url".to_owned(), "<https://x.example/?a=1&b=2>".to_owned())]);
 }
 
 #[test]
@@ -43,13 +37,8 @@ fn the_subject_is_one_line_whatever_a_value_holds() {
         ("a\\u0000\\u001b[31mb\\u0085\\u2028c", "Hi a [31mb c"),
         ("août  zwei\\tLeer", "Hi août  zwei\tLeer"),
     ] {
-        let folder = Folder::new()
-            .with("t/subject.hbs", "Hi {{{s}}}\r\n")
-            .with("t/text.hbs", "x");
-        assert_eq!(
-            folder.letter(&format!("{{\"s\":\"{value}\"}}")).subject,
-            subject
-        );
+        let folder = Folder::new().with("t/subject.hbs", "Hi {{{s}}}\r\n").with("t/text.hbs", "x");
+        assert_eq!(folder.letter(&format!("{{\"s\":\"{value}\"}}")).subject, subject);
     }
     let two_lines = Folder::new()
         .with("t/subject.hbs", "\u{feff}{{!-- about --}}\none\ntwo\n\n")
@@ -64,11 +53,7 @@ fn a_value_makes_no_second_header() {
         "{{!-- for lists --}}\nList-Unsubscribe: <{{{u}}}>,\n <mailto:{{m}}>\nX-Empty: {{optional e}}\n\n{{#each tags}}\nX-Tag: {{this}}\n{{/each}}",
     );
     let letter = folder.letter(r#"{"u":"a\r\nBcc: x@y","m":"b\nX-Evil: 1","tags":["1","2\n3"]}"#);
-    let names: Vec<&str> = letter
-        .headers
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<&str> = letter.headers.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["List-Unsubscribe", "X-Tag", "X-Tag"]);
     assert_eq!(letter.headers[0].1, "<a Bcc: x@y>, <mailto:b X-Evil: 1>");
     assert_eq!(letter.headers[2].1, "2 3");
@@ -89,14 +74,8 @@ fn the_text_is_made_from_the_html_where_there_is_none() {
     assert!(made.contains("Hello A & B"), "{made}");
     assert!(made.contains("[here][1]"), "{made}");
     assert!(made.contains("[1]: https://x.example/?a=1&b=2"), "{made}");
-    assert!(
-        made.contains("Or write to help@x.example, or see\nhttps://x.example/."),
-        "{made}"
-    );
-    assert!(
-        made.contains("[there][2]") && made.contains(&format!("[2]: {LONG}\n")),
-        "{made}"
-    );
+    assert!(made.contains("Or write to help@x.example, or see\nhttps://x.example/."), "{made}");
+    assert!(made.contains("[there][2]") && made.contains(&format!("[2]: {LONG}\n")), "{made}");
     assert!(!made.contains("TITLE") && !made.contains("hid"), "{made}");
 }
 
@@ -107,10 +86,7 @@ fn a_blank_part_is_left_out_where_the_other_speaks() {
         .with("t/text.hbs", "{{optional a}}\n")
         .with("t/html.hbs", "{{optional b}}\n");
     let only_text = folder.letter(r#"{"a":"x"}"#);
-    assert_eq!(
-        (only_text.text.as_deref(), only_text.html),
-        (Some("x\n"), None)
-    );
+    assert_eq!((only_text.text.as_deref(), only_text.html), (Some("x\n"), None));
     let only_html = folder.letter(r#"{"b":"y"}"#);
     assert_eq!(only_html.text.as_deref(), Some("y\n"));
     assert!(only_html.html.is_some());

@@ -20,10 +20,7 @@ fn dates_take_a_pattern_and_a_zone() {
         rendered("{{date day \"%A %-d %B\" tz=\"America/New_York\"}}", at),
         "Saturday 28 February"
     );
-    assert_eq!(
-        one("{{date \"2026-11-29 10:00:00+02:00\" \"%H:%M\"}}"),
-        "08:00"
-    );
+    assert_eq!(one("{{date \"2026-11-29 10:00:00+02:00\" \"%H:%M\"}}"), "08:00");
     assert_eq!(rendered("[{{date x}}]", r#"{"x":null}"#), "[]");
     for (source, word) in [
         ("{{date \"tomorrow\"}}", "\"tomorrow\""),
@@ -42,54 +39,24 @@ fn dates_take_a_pattern_and_a_zone() {
 #[test]
 fn money_has_a_locales_separators_and_exact_digits() {
     for (source, right) in [
-        (
-            "{{money \"1234567.5\" currency=\"EUR\" locale=\"de\"}}",
-            "1.234.567,50\u{a0}€",
-        ),
+        ("{{money \"1234567.5\" currency=\"EUR\" locale=\"de\"}}", "1.234.567,50\u{a0}€"),
         ("{{money 1234567.50 currency=\"USD\"}}", "$1,234,567.50"),
-        (
-            "{{money 1234 currency=\"CHF\" locale=\"de-CH\"}}",
-            "CHF\u{a0}1’234.00",
-        ),
+        ("{{money 1234 currency=\"CHF\" locale=\"de-CH\"}}", "CHF\u{a0}1’234.00"),
         ("{{money 1234 currency=\"JPY\" locale=\"ja\"}}", "¥1,234"),
-        (
-            "{{money \"1234567\" currency=\"INR\" locale=\"en-IN\"}}",
-            "₹12,34,567.00",
-        ),
-        (
-            "{{money \"-0.005\" currency=\"EUR\" locale=\"fr\"}}",
-            "-0,01\u{a0}€",
-        ),
-        (
-            "{{money \"-0.004\" currency=\"EUR\" locale=\"en\"}}",
-            "€0.00",
-        ),
-        (
-            "{{money \"99999999999999999999.995\" locale=\"en\"}}",
-            "100,000,000,000,000,000,000.00",
-        ),
-        (
-            "{{money \"0.1\" currency=\"KWD\" locale=\"en\"}}",
-            "KWD\u{a0}0.100",
-        ),
+        ("{{money \"1234567\" currency=\"INR\" locale=\"en-IN\"}}", "₹12,34,567.00"),
+        ("{{money \"-0.005\" currency=\"EUR\" locale=\"fr\"}}", "-0,01\u{a0}€"),
+        ("{{money \"-0.004\" currency=\"EUR\" locale=\"en\"}}", "€0.00"),
+        ("{{money \"99999999999999999999.995\" locale=\"en\"}}", "100,000,000,000,000,000,000.00"),
+        ("{{money \"0.1\" currency=\"KWD\" locale=\"en\"}}", "KWD\u{a0}0.100"),
         ("{{money 10 currency=\"TRY\" locale=\"tr\"}}", "₺10,00"),
-        (
-            "{{money 10 currency=\"BRL\" locale=\"pt-BR\"}}",
-            "R$\u{a0}10,00",
-        ),
+        ("{{money 10 currency=\"BRL\" locale=\"pt-BR\"}}", "R$\u{a0}10,00"),
     ] {
         assert_eq!(one(source), right, "{source}");
     }
-    for source in [
-        "{{money \"12a\"}}",
-        "{{money \"1e3\"}}",
-        "{{money \"1,5\"}}",
-        "{{money \"\u{661}\"}}",
-    ] {
-        assert!(
-            refused(source, "{}").contains("is no decimal number"),
-            "{source}"
-        );
+    for source in
+        ["{{money \"12a\"}}", "{{money \"1e3\"}}", "{{money \"1,5\"}}", "{{money \"\u{661}\"}}"]
+    {
+        assert!(refused(source, "{}").contains("is no decimal number"), "{source}");
     }
     assert!(refused("{{money 1 locale=\"xx\"}}", "{}").contains("\"xx\""));
 }
@@ -109,10 +76,7 @@ fn small_helpers() {
         ),
         "item a b b"
     );
-    assert_eq!(
-        one("{{urlencode \"a b&c=é/?~-_.\"}}"),
-        "a%20b%26c%3D%C3%A9%2F%3F~-_."
-    );
+    assert_eq!(one("{{urlencode \"a b&c=é/?~-_.\"}}"), "a%20b%26c%3D%C3%A9%2F%3F~-_.");
     assert_eq!(
         one(
             "{{truncate \"ééééé\" 3}} {{truncate \"abc\" 3}} {{truncate \"ab cd\" 4}}[{{truncate \"a\" 0}}]"
@@ -120,10 +84,7 @@ fn small_helpers() {
         "éé… abc ab…[]"
     );
     assert_eq!(
-        rendered(
-            "{{len l}} {{len s}}{{#if (gt (len l) 1)}}!{{/if}}",
-            r#"{"l":[1,2],"s":"éé"}"#
-        ),
+        rendered("{{len l}} {{len s}}{{#if (gt (len l) 1)}}!{{/if}}", r#"{"l":[1,2],"s":"éé"}"#),
         "2 2!"
     );
     assert_eq!(
@@ -133,14 +94,8 @@ fn small_helpers() {
         ),
         "ab"
     );
-    assert_eq!(
-        one("\\{{name}} {{{{raw}}}}{{x}}{{{{/raw}}}}"),
-        "{{name}} {{x}}"
-    );
-    assert_eq!(
-        rendered("{{lookup m k}}", r#"{"m":{"a":1.50},"k":"a"}"#),
-        "1.50"
-    );
+    assert_eq!(one("\\{{name}} {{{{raw}}}}{{x}}{{{{/raw}}}}"), "{{name}} {{x}}");
+    assert_eq!(rendered("{{lookup m k}}", r#"{"m":{"a":1.50},"k":"a"}"#), "1.50");
     assert!(refused("{{plural \"x\" \"a\" \"b\"}}", "{}").contains("\"x\""));
     assert!(refused("{{truncate \"x\" \"y\"}}", "{}").contains("\"y\""));
 }
@@ -149,14 +104,8 @@ fn small_helpers() {
 fn a_wrong_call_is_told_when_the_template_is_read() {
     for (source, word) in [
         ("{{dat x \"y\"}}", "did you mean `date`?"),
-        (
-            "{{date}}{{date 1 2 3}}",
-            "`date` takes 1 to 2 arguments, not 3",
-        ),
-        (
-            "{{money 1 curency=\"EUR\"}}",
-            "`money` has no argument `curency=`",
-        ),
+        ("{{date}}{{date 1 2 3}}", "`date` takes 1 to 2 arguments, not 3"),
+        ("{{money 1 curency=\"EUR\"}}", "`money` has no argument `curency=`"),
         ("{{#date 1}}x{{/date}}", "`date` is no block"),
         ("{{if x 1}}", "`if` is a block"),
         ("{{#if}}x{{/if}}", "`if` takes 1 arguments, not 0"),

@@ -20,9 +20,7 @@ pub(super) struct Folder {
 
 impl Folder {
     pub(super) fn new() -> Folder {
-        Folder {
-            dir: TempDir::new().unwrap(),
-        }
+        Folder { dir: TempDir::new().unwrap() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -51,9 +49,7 @@ impl Folder {
 
 /// The template `t` with a text part.
 pub(super) fn text(text: &str) -> Folder {
-    Folder::new()
-        .with("t/subject.hbs", "S\n")
-        .with("t/text.hbs", text)
+    Folder::new().with("t/subject.hbs", "S\n").with("t/text.hbs", text)
 }
 
 /// What `source` renders to as a text part.

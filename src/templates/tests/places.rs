@@ -6,55 +6,26 @@ use serde_json::json;
 
 #[test]
 fn a_name_cannot_leave_the_folder() {
-    let folder = text("x")
-        .with("t/inner/subject.hbs", "S")
-        .with("t/inner/text.hbs", "x");
-    for name in [
-        "../t",
-        "t/inner",
-        "/etc",
-        "",
-        ".",
-        "..",
-        ".t",
-        "_partials",
-        "t\0",
-        "t\\u",
-        "té",
-        "-t",
-    ] {
+    let folder = text("x").with("t/inner/subject.hbs", "S").with("t/inner/text.hbs", "x");
+    for name in
+        ["../t", "t/inner", "/etc", "", ".", "..", ".t", "_partials", "t\0", "t\\u", "té", "-t"]
+    {
         let error = folder.templates().render(name, None, "{}").unwrap_err();
         assert!(error.contains("name"), "{name:?}: {error}");
     }
     for locale in ["../t", "..", "a/b", ".", "_partials", "x\0"] {
-        let error = folder
-            .templates()
-            .render("t", Some(locale), "{}")
-            .unwrap_err();
+        let error = folder.templates().render("t", Some(locale), "{}").unwrap_err();
         assert!(error.contains("is no locale"), "{locale:?}: {error}");
     }
 }
 
 #[test]
 fn an_unknown_name_gets_the_nearest() {
-    let folder = Folder::new()
-        .with("invoice/subject.hbs", "S")
-        .with("invoice/text.hbs", "x");
-    let fault = folder
-        .templates()
-        .check("invioce", None, &json!({}))
-        .unwrap_err();
+    let folder = Folder::new().with("invoice/subject.hbs", "S").with("invoice/text.hbs", "x");
+    let fault = folder.templates().check("invioce", None, &json!({})).unwrap_err();
     assert_eq!(fault.kind(), Kind::Data);
-    assert!(
-        fault.to_string().starts_with("no template `invioce` ("),
-        "{fault}"
-    );
-    assert!(
-        fault
-            .to_string()
-            .ends_with("invioce/subject.hbs is missing)"),
-        "{fault}"
-    );
+    assert!(fault.to_string().starts_with("no template `invioce` ("), "{fault}");
+    assert!(fault.to_string().ends_with("invioce/subject.hbs is missing)"), "{fault}");
     assert_eq!(fault.next_step(), Some("did you mean `invoice`?"));
 }
 
@@ -80,33 +51,19 @@ fn a_locale_is_picked_file_by_file() {
     assert_eq!(seen(Some("tr")), pair("base", "base foot"));
     let warnings = templates.check("t", Some("tr"), &json!({})).unwrap();
     assert!(warnings[0].contains("`tr`"), "{warnings:?}");
-    assert!(
-        templates
-            .check("t", Some("pt"), &json!({}))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(templates.check("t", Some("pt"), &json!({})).unwrap().is_empty());
 }
 
 #[test]
 fn files_that_are_no_templates_are_told() {
     let latin = text("x").with("t/text.hbs", b"a\nb\xff");
-    assert_eq!(
-        latin.error("{}"),
-        "t/text.hbs:2: not UTF-8 (save the file as UTF-8)"
-    );
-    let folder = Folder::new()
-        .with("t/subject.hbs", "S")
-        .with("t/text.hbs/file", "")
-        .error("{}");
+    assert_eq!(latin.error("{}"), "t/text.hbs:2: not UTF-8 (save the file as UTF-8)");
+    let folder = Folder::new().with("t/subject.hbs", "S").with("t/text.hbs/file", "").error("{}");
     assert!(folder.contains("t/text.hbs is no regular file"), "{folder}");
     let none = Folder::new().with("t/subject.hbs", "S").error("{}");
     assert!(none.contains("neither text.hbs nor html.hbs"), "{none}");
     let no_subject = Folder::new().with("t/text.hbs", "S").error("{}");
-    assert!(
-        no_subject.contains("t/subject.hbs is missing"),
-        "{no_subject}"
-    );
+    assert!(no_subject.contains("t/subject.hbs is missing"), "{no_subject}");
 }
 
 #[test]
@@ -120,24 +77,13 @@ fn a_corrected_template_serves_the_next_run() {
 
 #[test]
 fn a_template_is_read_once_a_run_and_the_folder_goes_first() {
-    let folder = text("one")
-        .with("welcome/subject.hbs", "own")
-        .with("welcome/text.hbs", "own");
+    let folder = text("one").with("welcome/subject.hbs", "own").with("welcome/text.hbs", "own");
     let templates = folder.templates();
-    assert_eq!(
-        templates.render("t", None, "{}").unwrap().text.unwrap(),
-        "one"
-    );
+    assert_eq!(templates.render("t", None, "{}").unwrap().text.unwrap(), "one");
     let folder = folder.with("t/text.hbs", "two");
-    assert_eq!(
-        templates.render("t", None, "{}").unwrap().text.unwrap(),
-        "one"
-    );
+    assert_eq!(templates.render("t", None, "{}").unwrap().text.unwrap(), "one");
     assert_eq!(folder.letter("{}").text.unwrap(), "two");
-    assert_eq!(
-        templates.render("welcome", None, "{}").unwrap().subject,
-        "own"
-    );
+    assert_eq!(templates.render("welcome", None, "{}").unwrap().subject, "own");
     assert!(templates.names().contains(&"t".to_owned()));
     assert!(templates.names().contains(&"message".to_owned()));
     assert!(folder.path().is_dir());
@@ -154,23 +100,9 @@ fn message_prints_what_was_typed() {
     let html = render(r#"{"subject":"s","html":"<p>{{x}} &amp; <b>y</b></p>"}"#).unwrap();
     assert_eq!(html.html.as_deref(), Some("<p>{{x}} &amp; <b>y</b></p>"));
     assert!(html.text.unwrap().contains("{{x}} & y"));
-    assert_eq!(
-        render(r#"{"subject":"s","body":""}"#)
-            .unwrap()
-            .text
-            .as_deref(),
-        Some("")
-    );
-    assert!(
-        render(r#"{"subject":"s"}"#)
-            .unwrap_err()
-            .contains("`body` is missing")
-    );
-    assert!(
-        render(r#"{"body":"s"}"#)
-            .unwrap_err()
-            .contains("`subject` is missing")
-    );
+    assert_eq!(render(r#"{"subject":"s","body":""}"#).unwrap().text.as_deref(), Some(""));
+    assert!(render(r#"{"subject":"s"}"#).unwrap_err().contains("`body` is missing"));
+    assert!(render(r#"{"body":"s"}"#).unwrap_err().contains("`subject` is missing"));
     assert!(render("[1]").unwrap_err().contains("no JSON object"));
     assert!(render("not json").unwrap_err().contains("no JSON"));
     let unused = templates.check("message", None, &json!({"subject": 1, "body": "b", "x": 1}));
@@ -182,10 +114,7 @@ fn a_folders_own_message_wraps_what_is_typed() {
     let folder = Folder::new()
         .with("message/subject.hbs", "[Acme] {{subject}}")
         .with("message/text.hbs", "{{optional body}}")
-        .with(
-            "message/html.hbs",
-            "{{#> layout}}{{{optional html}}}{{/layout}}",
-        );
+        .with("message/html.hbs", "{{#> layout}}{{{optional html}}}{{/layout}}");
     let letter = folder
         .templates()
         .render("message", None, r#"{"subject":"s","html":"<b>{{x}}</b>"}"#)

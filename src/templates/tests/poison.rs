@@ -27,10 +27,7 @@ fn partials_that_include_each_other_are_refused() {
 fn a_long_chain_of_partials_is_refused() {
     let mut folder = text("{{> p0}}");
     for at in 0..30 {
-        folder = folder.with(
-            &format!("_partials/p{at}.hbs"),
-            format!("{{{{> p{}}}}}", at + 1),
-        );
+        folder = folder.with(&format!("_partials/p{at}.hbs"), format!("{{{{> p{}}}}}", at + 1));
     }
     assert!(folder.error("{}").contains("more than 20 partials"));
 }
@@ -38,11 +35,7 @@ fn a_long_chain_of_partials_is_refused() {
 #[test]
 fn the_deepest_template_that_is_allowed_fits_a_senders_stack() {
     let blocks = |n: usize, inner: &str| {
-        format!(
-            "{}{inner}{}",
-            "{{#each l}}".repeat(n),
-            "{{/each}}".repeat(n)
-        )
+        format!("{}{inner}{}", "{{#each l}}".repeat(n), "{{/each}}".repeat(n))
     };
     let deep = DEEPEST - 31;
     let folder = Folder::new()
@@ -71,11 +64,7 @@ fn a_deep_nest_is_refused_with_its_line() {
     for source in [
         "{{#if x}}".repeat(2000) + &"{{/if}}".repeat(2000),
         "{{#if x}}".repeat(2000),
-        format!(
-            "{{{{#if {}x{}}}}}y{{{{/if}}}}",
-            "(not ".repeat(2000),
-            ")".repeat(2000)
-        ),
+        format!("{{{{#if {}x{}}}}}y{{{{/if}}}}", "(not ".repeat(2000), ")".repeat(2000)),
         format!("{{{{len {}1{}}}}}", "[".repeat(2000), "]".repeat(2000)),
         format!("{{{{#if a}}}}{}{{{{/if}}}}", "{{else if b}}".repeat(2000)),
     ] {
@@ -102,11 +91,7 @@ fn a_huge_file_and_a_huge_parameter_are_clean_errors() {
 fn a_template_that_repeats_itself_ends() {
     let list = format!("{{\"l\":[{}]}}", vec!["1"; 1000].join(","));
     for body in ["", "{{#if @root.l}}{{/if}}"] {
-        let loops = format!(
-            "{}{body}{}",
-            "{{#each @root.l}}".repeat(6),
-            "{{/each}}".repeat(6)
-        );
+        let loops = format!("{}{body}{}", "{{#each @root.l}}".repeat(6), "{{/each}}".repeat(6));
         assert!(refused(&loops, &list).contains("the template does too much"));
     }
     let mut doubling = text("{{> p0}}");
@@ -130,24 +115,15 @@ fn html_that_would_cost_too_much_goes_without_a_text_part() {
         "<b><i><a href=x>".repeat(20_000),
         "<p>x".repeat(1 << 20),
     ] {
-        let template = Folder::new()
-            .with("t/subject.hbs", "S")
-            .with("t/html.hbs", "{{{h}}}");
+        let template = Folder::new().with("t/subject.hbs", "S").with("t/html.hbs", "{{{h}}}");
         let parameters = format!("{{\"h\":\"{html}\"}}");
         let letter = on_a_thread(move || template.letter(&parameters));
         assert_eq!(letter.text, None);
         assert!(letter.html.is_some());
     }
     let near = "<table><tr><td>".repeat(39) + "x";
-    let template = Folder::new()
-        .with("t/subject.hbs", "S")
-        .with("t/html.hbs", near);
-    assert!(
-        on_a_thread(move || template.letter("{}"))
-            .text
-            .unwrap()
-            .contains('x')
-    );
+    let template = Folder::new().with("t/subject.hbs", "S").with("t/html.hbs", near);
+    assert!(on_a_thread(move || template.letter("{}")).text.unwrap().contains('x'));
 }
 
 #[test]
@@ -158,9 +134,7 @@ fn html_that_trips_the_converter_still_becomes_text() {
         "<table><tr><td>x<td colspan=3>y<tr><td ROWSPAN=2>z<td rowspan='999999'>end<tr><td rowspan=2></table>",
         "<table><td rowspan=5><td colspan=3><td colspan=0></td><th>x<td rowspan=2><tr><td>y<td rowspan=9></table>",
     ] {
-        let folder = Folder::new()
-            .with("t/subject.hbs", "S")
-            .with("t/html.hbs", html);
+        let folder = Folder::new().with("t/subject.hbs", "S").with("t/html.hbs", html);
         let made = folder.letter("{}").text.unwrap();
         assert!(made.contains('x') && made.contains('y'), "{html}: {made}");
     }

@@ -63,24 +63,14 @@ fn samples() -> Vec<(&'static str, Value, Value)> {
         ("newsletter", letter, full_letter),
         ("order_confirmation", order, full_order),
         ("password_reset", reset, full_reset),
-        (
-            "welcome",
-            json!({"name": NAME}),
-            frame(json!({"name": NAME})),
-        ),
+        ("welcome", json!({"name": NAME}), frame(json!({"name": NAME}))),
     ]
 }
 
 fn render(name: &str, parameters: &Value) -> Letter {
     let templates = Templates::new(None);
-    assert_eq!(
-        templates.check(name, None, parameters).unwrap(),
-        [""; 0],
-        "{name}"
-    );
-    templates
-        .render(name, None, &parameters.to_string())
-        .unwrap()
+    assert_eq!(templates.check(name, None, parameters).unwrap(), [""; 0], "{name}");
+    templates.render(name, None, &parameters.to_string()).unwrap()
 }
 
 #[test]
@@ -89,40 +79,22 @@ fn every_shipped_template_renders_with_the_least_and_with_everything() {
         for parameters in [&least, &most] {
             let letter = render(name, parameters);
             let (text, html) = (letter.text.unwrap(), letter.html.unwrap());
-            for (part, shown) in [
-                ("subject", &letter.subject),
-                ("text", &text),
-                ("html", &html),
-            ] {
+            for (part, shown) in [("subject", &letter.subject), ("text", &text), ("html", &html)] {
                 for mark in ["{{", "}}", "[object", "parameters are told"] {
                     assert!(!shown.contains(mark), "{name} {part}: {shown}");
                 }
                 assert!(!shown.trim().is_empty(), "{name} {part}");
             }
             for shown in [&letter.subject, &text] {
-                assert!(
-                    !shown.contains("&amp;") && !shown.contains("&#"),
-                    "{name}: {shown}"
-                );
+                assert!(!shown.contains("&amp;") && !shown.contains("&#"), "{name}: {shown}");
             }
-            assert!(
-                !html.contains("<Cloud>") && !html.contains("& S"),
-                "{name}: {html}"
-            );
+            assert!(!html.contains("<Cloud>") && !html.contains("& S"), "{name}: {html}");
             assert!(!text.contains("\n\n\n"), "{name}: two empty lines: {text}");
-            assert!(
-                !text.starts_with('\n') && text.ends_with('\n'),
-                "{name}: {text:?}"
-            );
+            assert!(!text.starts_with('\n') && text.ends_with('\n'), "{name}: {text:?}");
             assert!(html.starts_with("<!DOCTYPE html>"), "{name}: {html}");
-            assert!(
-                !html.contains("<img") && !html.contains("url("),
-                "{name}: loads something"
-            );
+            assert!(!html.contains("<img") && !html.contains("url("), "{name}: loads something");
         }
-        let required = Templates::new(None)
-            .check(name, None, &json!({}))
-            .unwrap_err();
+        let required = Templates::new(None).check(name, None, &json!({})).unwrap_err();
         assert!(required.to_string().starts_with(name), "{required}");
     }
 }
@@ -138,22 +110,11 @@ fn the_texts_read_as_meant() {
     );
     let (_, _, order) = samples().remove(2);
     let text = render("order_confirmation", &order).text.unwrap();
-    assert!(
-        text.contains("  2 x Tea & cakes\n      $10.50 each\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("\n  Total: $1,255.50\n  Tax included: $200.46\n"),
-        "{text}"
-    );
+    assert!(text.contains("  2 x Tea & cakes\n      $10.50 each\n"), "{text}");
+    assert!(text.contains("\n  Total: $1,255.50\n  Tax included: $200.46\n"), "{text}");
     let alert = render("alert", &samples().remove(0).1);
     assert_eq!(alert.subject, "CRITICAL: disk on db1");
-    assert!(
-        alert
-            .text
-            .unwrap()
-            .ends_with("\n/ 97% used\n<10 GB & falling\n")
-    );
+    assert!(alert.text.unwrap().ends_with("\n/ 97% used\n<10 GB & falling\n"));
 }
 
 #[test]
@@ -184,13 +145,7 @@ fn every_file_of_the_folder_is_compiled_in() {
     let compiled: BTreeSet<String> = embedded::names().map(str::to_owned).collect();
     assert_eq!(compiled, there);
     let names = Templates::new(None).names();
-    let shipped = [
-        "alert",
-        "message",
-        "newsletter",
-        "order_confirmation",
-        "password_reset",
-        "welcome",
-    ];
+    let shipped =
+        ["alert", "message", "newsletter", "order_confirmation", "password_reset", "welcome"];
     assert_eq!(names, shipped);
 }

@@ -40,30 +40,18 @@ fn a_missing_parameter_is_an_error_wherever_it_is_named() {
         assert!(error.starts_with("t/text.hbs:2:"), "{source}: {error}");
         assert!(error.contains("name"), "{source}: {error}");
         assert!(error.contains("is missing"), "{source}: {error}");
-        assert!(
-            error.contains("`nmae` was given: did you mean `"),
-            "{source}: {error}"
-        );
+        assert!(error.contains("`nmae` was given: did you mean `"), "{source}: {error}");
     }
 }
 
 #[test]
 fn what_may_be_missing_is_said_so() {
     assert_eq!(rendered("[{{default name \"x\"}}]", "{}"), "[x]");
-    assert_eq!(
-        rendered("[{{default name \"x\"}}]", r#"{"name":""}"#),
-        "[x]"
-    );
-    assert_eq!(
-        rendered("[{{default name \"x\"}}]", r#"{"name":"Ada"}"#),
-        "[Ada]"
-    );
+    assert_eq!(rendered("[{{default name \"x\"}}]", r#"{"name":""}"#), "[x]");
+    assert_eq!(rendered("[{{default name \"x\"}}]", r#"{"name":"Ada"}"#), "[Ada]");
     assert_eq!(rendered("[{{optional user.name}}]", "{}"), "[]");
     assert_eq!(rendered("{{#if (optional a)}}y{{else}}n{{/if}}", "{}"), "n");
-    assert_eq!(
-        rendered("{{#if (optional a)}}y{{else}}n{{/if}}", r#"{"a":"0"}"#),
-        "y"
-    );
+    assert_eq!(rendered("{{#if (optional a)}}y{{else}}n{{/if}}", r#"{"a":"0"}"#), "y");
     let each = "{{#each (optional list)}}{{k}},{{else}}none{{/each}}";
     assert_eq!(rendered(each, "{}"), "none");
     assert_eq!(rendered(each, r#"{"list":[{"k":1},{"k":2}]}"#), "1,2,");
@@ -79,14 +67,8 @@ fn null_is_not_missing_and_prints_nothing() {
     assert_eq!(rendered("{{#if name}}y{{else}}n{{/if}}", null), "n");
     assert_eq!(rendered("[{{#each name}}x{{/each}}]", null), "[]");
     assert_eq!(rendered("[{{#with name}}x{{/with}}]", null), "[]");
-    assert_eq!(
-        rendered("{{#each list}}x{{else}}none{{/each}}", r#"{"list":[]}"#),
-        "none"
-    );
-    assert_eq!(
-        rendered("[{{#each list}}x{{/each}}]", r#"{"list":[]}"#),
-        "[]"
-    );
+    assert_eq!(rendered("{{#each list}}x{{else}}none{{/each}}", r#"{"list":[]}"#), "none");
+    assert_eq!(rendered("[{{#each list}}x{{/each}}]", r#"{"list":[]}"#), "[]");
 }
 
 #[test]
@@ -99,18 +81,10 @@ fn values_print_as_they_were_written() {
         "0.1 12345678901234567890 1.0 1e21 10.50 -0.0 true [a, 2.50, , false] 01067 12345678901234567890 1e3"
     );
     assert_eq!(
-        rendered(
-            "{{#each arr}}{{@index}}{{this}};{{/each}}",
-            r#"{"arr":[1.0,"x"]}"#
-        ),
+        rendered("{{#each arr}}{{@index}}{{this}};{{/each}}", r#"{"arr":[1.0,"x"]}"#),
         "01.0;1x;"
     );
-    for source in [
-        "{{obj}}",
-        "{{optional obj}}",
-        "{{default obj 1}}",
-        "{{this}}",
-    ] {
+    for source in ["{{obj}}", "{{optional obj}}", "{{default obj 1}}", "{{this}}"] {
         let error = refused(source, r#"{"obj":{"k":1}}"#);
         assert!(error.contains("is an object"), "{source}: {error}");
     }
@@ -131,10 +105,7 @@ fn a_flat_dotted_key_is_told_from_a_path() {
 #[test]
 fn a_parameter_named_like_a_helper_is_the_parameter() {
     let parameters = r#"{"date":"2026-11-29","if":"I","lookup":"L","len":"N"}"#;
-    assert_eq!(
-        rendered("{{date}} {{if}} {{lookup}} {{len}}", parameters),
-        "2026-11-29 I L N"
-    );
+    assert_eq!(rendered("{{date}} {{if}} {{lookup}} {{len}}", parameters), "2026-11-29 I L N");
     assert_eq!(rendered("{{date date \"%d.%m.\"}}", parameters), "29.11.");
     assert!(refused("{{date}}", "{}").contains("`date` is missing"));
 }
@@ -165,23 +136,15 @@ fn a_parameter_is_never_a_template_a_partial_or_a_helper() {
 
 #[test]
 fn check_says_at_enqueue_what_is_certainly_missing() {
-    let folder = text("Dear {{name}}, {{#if vip}}{{gift}}{{/if}}\n{{> foot}}\n").with(
-        "_partials/foot.hbs",
-        "--\n{{company.name}} {{#each links}}{{url}}{{/each}}",
-    );
+    let folder = text("Dear {{name}}, {{#if vip}}{{gift}}{{/if}}\n{{> foot}}\n")
+        .with("_partials/foot.hbs", "--\n{{company.name}} {{#each links}}{{url}}{{/each}}");
     let templates = folder.templates();
     let fault = |parameters| templates.check("t", None, &parameters).unwrap_err();
     let typo = fault(json!({"nmae": "x", "vip": false, "company": {"name": "C"}, "links": []}));
-    assert!(
-        typo.to_string()
-            .starts_with("t/text.hbs:1:6: the parameter `name` is missing")
-    );
+    assert!(typo.to_string().starts_with("t/text.hbs:1:6: the parameter `name` is missing"));
     assert!(typo.to_string().contains("`nmae`"), "{typo}");
     let nested = fault(json!({"name": 1, "vip": 1, "company": {}, "links": []}));
-    assert!(
-        nested.to_string().starts_with("_partials/foot.hbs:2:1"),
-        "{nested}"
-    );
+    assert!(nested.to_string().starts_with("_partials/foot.hbs:2:1"), "{nested}");
     let complete =
         json!({"name": null, "vip": true, "company": {"name": "C"}, "links": [], "gfit": 1});
     let warnings = templates.check("t", None, &complete).unwrap();
@@ -203,12 +166,6 @@ fn check_takes_nothing_for_certain_that_a_tag_gives() {
         .with("_partials/box.hbs", "{{title}}: {{> @partial-block}}")
         .with("_partials/p.hbs", "{{first}}");
     let parameters = json!({"user": {"first": "A"}, "l": [1], "title": "unused but named"});
-    assert_eq!(
-        folder.templates().check("t", None, &parameters).unwrap(),
-        [""; 0]
-    );
-    assert_eq!(
-        folder.letter(&parameters.to_string()).text.unwrap(),
-        "T: TA1"
-    );
+    assert_eq!(folder.templates().check("t", None, &parameters).unwrap(), [""; 0]);
+    assert_eq!(folder.letter(&parameters.to_string()).text.unwrap(), "T: TA1");
 }

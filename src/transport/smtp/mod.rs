@@ -40,14 +40,7 @@ pub struct SmtpRelay {
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay {
-            settings,
-            session: None,
-            desk: Desk {
-                block: Vec::new(),
-                data_early: true,
-            },
-        }
+        SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
     }
 
     /// Connects, logs in and leaves again: whether the road is there, without a mail.
@@ -89,12 +82,7 @@ impl Relay for SmtpRelay {
                 Ok(ready) => ready,
                 Err(trouble) => return Outcome::Road(trouble),
             };
-            let offer = Offer {
-                session: &mut session,
-                desk: &mut self.desk,
-                clock: &clock,
-                mail,
-            };
+            let offer = Offer { session: &mut session, desk: &mut self.desk, clock: &clock, mail };
             let (outcome, then) = match offer.make(next, &mut allow) {
                 Ok(end) => end,
                 Err(Halt::Over(outcome, then)) => (outcome, then),

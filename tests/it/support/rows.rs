@@ -39,10 +39,7 @@ impl Rows {
 
     /// Runs one statement and tells how the database refused it, if it did.
     pub fn refusal(&self, sql: &str) -> Option<String> {
-        self.connection
-            .execute_batch(sql)
-            .err()
-            .map(|error| error.to_string())
+        self.connection.execute_batch(sql).err().map(|error| error.to_string())
     }
 
     /// The first column of all rows of a query.
@@ -65,9 +62,7 @@ impl Rows {
     /// One column of one mail.
     #[track_caller]
     pub fn of_mail<T: FromSql>(&self, id: i64, column: &str) -> T {
-        self.one(&format!(
-            "SELECT {column} FROM email_messages WHERE id = {id}"
-        ))
+        self.one(&format!("SELECT {column} FROM email_messages WHERE id = {id}"))
     }
 
     /// How many mails there are in each state.
@@ -76,9 +71,7 @@ impl Rows {
             .connection
             .prepare("SELECT status, count(*) FROM email_messages GROUP BY status")
             .unwrap();
-        let rows = statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         rows.map(|row| row.unwrap()).collect()
     }
 

@@ -33,20 +33,12 @@ pub struct Sandbox {
 impl Sandbox {
     /// A new sandbox, with the template `hello` (parameter `name`) and the `file` transport.
     pub fn new() -> Sandbox {
-        let dir = tempfile::Builder::new()
-            .prefix("mailq-it-")
-            .tempdir()
-            .unwrap();
+        let dir = tempfile::Builder::new().prefix("mailq-it-").tempdir().unwrap();
         let sandbox = Sandbox { dir };
         for name in ["templates", "spool", "out"] {
             fs::create_dir(sandbox.path(name)).unwrap();
         }
-        sandbox.template(
-            "hello",
-            "Hello {{name}}",
-            "Dear {{name}},\nwelcome.\n",
-            None,
-        );
+        sandbox.template("hello", "Hello {{name}}", "Dear {{name}},\nwelcome.\n", None);
         let out = sandbox.path("out");
         sandbox.configure(&format!(
             "[transport]\nkind = \"file\"\ndirectory = \"{}\"\n",
@@ -198,21 +190,14 @@ impl Sandbox {
         command.args(args);
         let seen = self.run(command, b"");
         assert_eq!(seen.code, 0, "{seen}");
-        seen.out
-            .lines()
-            .map(|line| line.parse().expect(&seen.out))
-            .collect()
+        seen.out.lines().map(|line| line.parse().expect(&seen.out)).collect()
     }
 
     fn seen(&self, output: Output) -> Seen {
         let tidy = |bytes: &[u8]| {
             String::from_utf8_lossy(bytes).replace(self.dir().to_str().unwrap(), "$DIR")
         };
-        Seen {
-            code: code(output.status),
-            out: tidy(&output.stdout),
-            err: tidy(&output.stderr),
-        }
+        Seen { code: code(output.status), out: tidy(&output.stdout), err: tidy(&output.stderr) }
     }
 }
 
@@ -262,9 +247,7 @@ impl fmt::Display for Seen {
 
 /// The exit code as a shell tells it.
 fn code(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
 /// Feeds a process, reads all it says and waits for its end.
@@ -293,11 +276,7 @@ fn finish(mut child: Child, input: &[u8]) -> Output {
                 None => thread::sleep(Duration::from_millis(2)),
             }
         };
-        Output {
-            status,
-            stdout: stdout.join().unwrap(),
-            stderr: stderr.join().unwrap(),
-        }
+        Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
     })
 }
 
