@@ -148,9 +148,9 @@ CREATE TABLE IF NOT EXISTS mailq_breaker (
   outages INTEGER NOT NULL DEFAULT 1
 ) WITHOUT ROWID;
 
--- How many mails are where, kept by the triggers below so that `mailq stats` counts nothing: SENT and FAILED by the hour
--- they finished in, the others in hour 0. The statements are such that no conflict arises in them, because the conflict
--- clause of an outer INSERT OR … would take the place of theirs.
+-- How many mails finished in which hour (finished_at / 3600000), kept by the triggers below so that `mailq stats` need
+-- not count the archive; what waits is counted in its index. No conflict arises in these statements, because the
+-- conflict clause of an outer INSERT OR … would take the place of theirs.
 CREATE TABLE IF NOT EXISTS mailq_tally (
   queue TEXT NOT NULL,
   status TEXT NOT NULL,
@@ -159,28 +159,30 @@ CREATE TABLE IF NOT EXISTS mailq_tally (
   PRIMARY KEY (queue, status, hour)
 ) WITHOUT ROWID;
 
-CREATE TRIGGER IF NOT EXISTS mailq_tally_insert AFTER INSERT ON email_messages BEGIN
+CREATE TRIGGER IF NOT EXISTS mailq_tally_insert AFTER INSERT ON email_messages WHEN NEW.status IN ('SENT', 'FAILED') BEGIN
   INSERT INTO mailq_tally (queue, status, hour, mails)
-    SELECT NEW.queue, NEW.status, CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END, 0
-    WHERE NOT EXISTS (SELECT 1 FROM mailq_tally WHERE queue = NEW.queue AND status = NEW.status
-      AND hour = CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END);
-  UPDATE mailq_tally SET mails = mails + 1 WHERE queue = NEW.queue AND status = NEW.status
-    AND hour = CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END;
+    SELECT NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 0 WHERE NOT EXISTS (SELECT 1 FROM mailq_tally
+      WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000);
+  UPDATE mailq_tally SET mails = mails + 1
+    WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000;
 END;
 
-CREATE TRIGGER IF NOT EXISTS mailq_tally_update AFTER UPDATE OF queue, status, finished_at ON email_messages
-WHEN NEW.queue <> OLD.queue OR NEW.status <> OLD.status OR NEW.finished_at IS NOT OLD.finished_at BEGIN
-  UPDATE mailq_tally SET mails = mails - 1 WHERE queue = OLD.queue AND status = OLD.status
-    AND hour = CASE WHEN OLD.status IN ('SENT', 'FAILED') THEN coalesce(OLD.finished_at, 0) / 3600000 ELSE 0 END;
+CREATE TRIGGER IF NOT EXISTS mailq_tally_enter AFTER UPDATE OF queue, status, finished_at ON email_messages
+WHEN NEW.status IN ('SENT', 'FAILED') BEGIN
   INSERT INTO mailq_tally (queue, status, hour, mails)
-    SELECT NEW.queue, NEW.status, CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END, 0
-    WHERE NOT EXISTS (SELECT 1 FROM mailq_tally WHERE queue = NEW.queue AND status = NEW.status
-      AND hour = CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END);
-  UPDATE mailq_tally SET mails = mails + 1 WHERE queue = NEW.queue AND status = NEW.status
-    AND hour = CASE WHEN NEW.status IN ('SENT', 'FAILED') THEN coalesce(NEW.finished_at, 0) / 3600000 ELSE 0 END;
+    SELECT NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 0 WHERE NOT EXISTS (SELECT 1 FROM mailq_tally
+      WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000);
+  UPDATE mailq_tally SET mails = mails + 1
+    WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000;
 END;
 
-CREATE TRIGGER IF NOT EXISTS mailq_tally_delete AFTER DELETE ON email_messages BEGIN
-  UPDATE mailq_tally SET mails = mails - 1 WHERE queue = OLD.queue AND status = OLD.status
-    AND hour = CASE WHEN OLD.status IN ('SENT', 'FAILED') THEN coalesce(OLD.finished_at, 0) / 3600000 ELSE 0 END;
+CREATE TRIGGER IF NOT EXISTS mailq_tally_leave AFTER UPDATE OF queue, status, finished_at ON email_messages
+WHEN OLD.status IN ('SENT', 'FAILED') BEGIN
+  UPDATE mailq_tally SET mails = mails - 1
+    WHERE queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
+END;
+
+CREATE TRIGGER IF NOT EXISTS mailq_tally_delete AFTER DELETE ON email_messages WHEN OLD.status IN ('SENT', 'FAILED') BEGIN
+  UPDATE mailq_tally SET mails = mails - 1
+    WHERE queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
 END;

@@ -58,20 +58,28 @@ const CLAIM: &str = "UPDATE email_messages SET status = 'SENDING', locked_at = :
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' AND queue = :queue \
      AND next_attempt_at <= :now ORDER BY next_attempt_at, id LIMIT :limit) RETURNING ";
 
-/// The queues with a mail that is due at `now`, in alphabetical order.
-pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
-    let (mut next, mut first_due) =
-        (conn.prepare_cached(NEXT_QUEUE)?, conn.prepare_cached(FIRST_DUE)?);
-    let (mut due, mut after) = (Vec::new(), String::new());
-    loop {
-        let found: Option<String> = next.query_row([&after], |row| row.get(0))?;
-        let Some(queue) = found else { return Ok(due) };
-        let first: Option<i64> = first_due.query_row([&queue], |row| row.get(0))?;
-        if first.is_some_and(|first| first <= now) {
-            due.push(queue.clone());
-        }
+/// The queues with a PENDING mail, in alphabetical order.
+pub(super) fn queues(conn: &Connection) -> Result<Vec<String>, rusqlite::Error> {
+    let mut next = conn.prepare_cached(NEXT_QUEUE)?;
+    let (mut all, mut after) = (Vec::new(), String::new());
+    while let Some(queue) = next.query_row([&after], |row| row.get::<_, Option<String>>(0))? {
+        all.push(queue.clone());
         after = queue;
     }
+    Ok(all)
+}
+
+/// Those of them with a mail that is due at `now`.
+pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
+    let mut first_due = conn.prepare_cached(FIRST_DUE)?;
+    let mut due = Vec::new();
+    for queue in queues(conn)? {
+        let first: Option<i64> = first_due.query_row([&queue], |row| row.get(0))?;
+        if first.is_some_and(|first| first <= now) {
+            due.push(queue);
+        }
+    }
+    Ok(due)
 }
 
 /// Claims the mails of `arm` that are due at `now`, oldest first.

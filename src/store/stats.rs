@@ -39,6 +39,13 @@ const SAMPLE: i64 = 5_000;
 
 const HOUR_MS: i64 = 3_600_000;
 
+const COUNT_PENDING: &str = "SELECT count(*) FROM email_messages WHERE status = 'PENDING' AND queue = :queue";
+
+const COUNT_SENDING: &str =
+    "SELECT queue, status, count(*) FROM email_messages INDEXED BY email_messages_leased WHERE status = 'SENDING' GROUP BY queue";
+
+const COUNT_FINISHED: &str = "SELECT queue, status, sum(mails) FROM mailq_tally WHERE mails > 0 GROUP BY queue, status";
+
 const COUNT_DUE: &str = "SELECT count(*) FROM email_messages WHERE status = 'PENDING' AND queue = :queue \
      AND next_attempt_at <= :now";
 
@@ -81,33 +88,33 @@ fn counts(
     now: i64,
 ) -> Result<Vec<QueueCounts>, rusqlite::Error> {
     let mut queues: BTreeMap<String, QueueCounts> = BTreeMap::new();
-    let mut statement = conn.prepare_cached(
-        "SELECT queue, status, sum(mails) FROM mailq_tally GROUP BY queue, status HAVING sum(mails) > 0",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (queue, status, mails): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        if !wanted(&queue) {
-            continue;
+    let mut add = |queue: String, count: &dyn Fn(&mut QueueCounts)| {
+        if wanted(&queue) {
+            count(queues.entry(queue.clone()).or_insert_with(|| QueueCounts { queue, ..QueueCounts::default() }));
         }
-        let one = queues.entry(queue).or_insert_with_key(|queue| QueueCounts {
-            queue: queue.clone(),
-            ..QueueCounts::default()
+    };
+    let mut pending = conn.prepare_cached(COUNT_PENDING)?;
+    let mut due = conn.prepare_cached(COUNT_DUE)?;
+    for queue in claim::queues(conn)? {
+        let all: i64 = pending.query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
+        let due: i64 = due.query_row(named_params! { ":queue": queue, ":now": now }, |row| row.get(0))?;
+        add(queue, &|one| {
+            one.pending = all.unsigned_abs();
+            one.due = due.unsigned_abs();
+            one.scheduled = one.pending.saturating_sub(one.due);
         });
-        let mails = mails.unsigned_abs();
-        match status.as_str() {
-            "PENDING" => one.pending = mails,
-            "SENDING" => one.sending = mails,
-            "SENT" => one.sent = mails,
-            _ => one.failed += mails,
-        }
     }
-    let mut count_due = conn.prepare_cached(COUNT_DUE)?;
-    for one in queues.values_mut().filter(|one| one.pending > 0) {
-        let due: i64 = count_due
-            .query_row(named_params! { ":queue": one.queue, ":now": now }, |row| row.get(0))?;
-        one.due = due.unsigned_abs();
-        one.scheduled = one.pending.saturating_sub(one.due);
+    for sql in [COUNT_SENDING, COUNT_FINISHED] {
+        let mut statement = conn.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (queue, status, mails): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            add(queue, &|one| match status.as_str() {
+                "SENDING" => one.sending = mails.unsigned_abs(),
+                "SENT" => one.sent = mails.unsigned_abs(),
+                _ => one.failed = mails.unsigned_abs(),
+            });
+        }
     }
     Ok(queues.into_values().collect())
 }
@@ -204,6 +211,7 @@ fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
 #[cfg(test)]
 pub(super) fn hot_statements() -> Vec<(&'static str, String)> {
     [
+        ("count pending", COUNT_PENDING),
         ("count due", COUNT_DUE),
         ("oldest due", OLDEST_DUE),
         ("last sent", LAST_SENT),

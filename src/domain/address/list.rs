@@ -133,7 +133,8 @@ impl Reader<'_> {
         if local.len() + 1 + domain.len() > LONGEST_ADDRESS {
             return Err(Wrong::new(format!("the address is longer than {LONGEST_ADDRESS} bytes")));
         }
-        Ok(Address { local, domain })
+        // lettre has the last word on what an address is: what it refuses here, no server is asked to take.
+        lettre::Address::new(local, domain).map(Address).map_err(|e| Wrong::new(e.to_string()))
     }
 }
 

@@ -13,10 +13,7 @@ use std::fmt;
 /// One mailbox's address. The domain is in lower case, as A-labels, so that equal domains compare equal. The local
 /// part is kept as it was written: only the receiving host knows whether `Ada` and `ada` are one (RFC 5321, 2.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Address {
-    local: String,
-    domain: String,
-}
+pub struct Address(lettre::Address);
 
 impl Address {
     /// Reads `local@domain` and nothing else: no name, no angle brackets, no white space, no comment.
@@ -26,25 +23,23 @@ impl Address {
 
     /// The part before the `@`, quoted where it must be.
     pub fn local(&self) -> &str {
-        &self.local
+        self.0.user()
     }
 
     /// The part after the `@`: lower case, A-labels, or an address literal with its brackets.
     pub fn domain(&self) -> &str {
-        &self.domain
+        self.0.domain()
     }
 
     /// Whether only a server that offers SMTPUTF8 (RFC 6531) can be told this address.
     pub fn needs_smtputf8(&self) -> bool {
-        !self.local.is_ascii()
+        !self.local().is_ascii()
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.local)?;
-        f.write_str("@")?;
-        f.write_str(&self.domain)
+        self.0.fmt(f)
     }
 }
 
