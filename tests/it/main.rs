@@ -8,7 +8,9 @@ mod support {
     pub mod sandbox;
 }
 
+mod contrib;
 mod layers;
+mod readme;
 mod schema;
 
 use std::fs;

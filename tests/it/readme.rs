@@ -45,7 +45,9 @@ fn the_examples_run() {
 
     let blocks = blocks(README);
     let mut ran = 0;
-    for (at, (_, script)) in blocks.iter().enumerate().filter(|(_, (info, _))| info == "sh runnable") {
+    for (at, (_, script)) in
+        blocks.iter().enumerate().filter(|(_, (info, _))| info == "sh runnable")
+    {
         let script = format!("set -eu\nPATH=\"{}:$PATH\"\n{script}", sandbox.path("bin").display());
         let seen = sandbox.other("sh", &["-s"], &script);
         assert_eq!(seen.code, 0, "{script}\n{seen}");
@@ -85,14 +87,8 @@ fn every_key_of_the_configuration_is_told() {
         .collect();
     assert!(keys.len() > 30, "{keys:?}");
     for (key, in_queues) in keys {
-        let told = if in_queues {
-            format!("`queues.NAME.{key}`")
-        } else {
-            format!("`{key}`")
-        };
-        let row = README
-            .lines()
-            .any(|line| line.starts_with("| `") && line.contains(&told));
+        let told = if in_queues { format!("`queues.NAME.{key}`") } else { format!("`{key}`") };
+        let row = README.lines().any(|line| line.starts_with("| `") && line.contains(&told));
         assert!(row, "the README has no {told}");
     }
 }

@@ -1,7 +1,7 @@
 //! The database as any other program sees it: plain SQL, no code of `mailq`.
 
 use super::sandbox::Sandbox;
-use rusqlite::{Connection, Params, types::FromSql};
+use rusqlite::{Connection, Params, Transaction, TransactionBehavior, types::FromSql};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -24,9 +24,11 @@ impl Rows {
         Rows { connection }
     }
 
-    /// The connection itself.
-    pub fn connection(&self) -> &Connection {
-        &self.connection
+    /// Begins a transaction that will write.
+    pub fn transaction(&mut self) -> Transaction<'_> {
+        self.connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .unwrap()
     }
 
     /// Runs one or more statements, which must work.
