@@ -1,7 +1,7 @@
 //! What is in contrib works: the examples enqueue, and its README leaves nothing out.
 
 use crate::support::rows::Rows;
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{Sandbox, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,10 +38,7 @@ fn the_examples_enqueue_with_their_order_or_not_at_all() {
         let file = file.to_str().unwrap();
         let there = sandbox.command(program).args(probe).output();
         if !there.is_ok_and(|output| output.status.success()) {
-            #[expect(clippy::print_stderr, reason = "an example that did not run must be seen")]
-            {
-                eprintln!("SKIPPED: {program} cannot run {name} here");
-            }
+            skipped(&format!("{program} cannot run {name} here"));
             continue;
         }
         let rows = Rows::open(&sandbox.path("app.db"));

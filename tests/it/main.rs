@@ -3,12 +3,18 @@
 //! One file a command or a promise. `support` holds the parts that tests stand on: a sandbox for the process, a view
 //! on the rows, a server to talk to. No test looks at another one's directory, environment or port.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic, in its helpers too")]
+
 mod support {
     pub mod rows;
     pub mod sandbox;
+    #[expect(dead_code, reason = "the unit tests of the SMTP road use the rest of it")]
+    pub mod smtp_sink;
 }
 
+mod concurrency;
 mod contrib;
+mod crash;
 mod layers;
 mod readme;
 mod schema;

@@ -2,7 +2,7 @@
 //! database stays its own.
 
 use crate::support::rows::Rows;
-use crate::support::sandbox::{Sandbox, Seen};
+use crate::support::sandbox::{Sandbox, Seen, skipped};
 use std::fs;
 use std::path::Path;
 
@@ -23,10 +23,7 @@ fn other(sandbox: &Sandbox, program: &str, args: &[&str], input: &str) -> Option
     if there.is_ok_and(|output| output.status.success()) {
         return Some(sandbox.other(program, args, input));
     }
-    #[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
-    {
-        eprintln!("SKIPPED: {program} is not installed");
-    }
+    skipped(&format!("{program} is not installed"));
     None
 }
 

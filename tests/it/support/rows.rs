@@ -26,9 +26,7 @@ impl Rows {
 
     /// Begins a transaction that will write.
     pub fn transaction(&mut self) -> Transaction<'_> {
-        self.connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .unwrap()
+        self.connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap()
     }
 
     /// Runs one or more statements, which must work.

@@ -7,13 +7,8 @@ use rusqlite::{Connection, Result, params};
 
 fn main() -> Result<()> {
     let version = rusqlite::version();
-    assert!(
-        version.starts_with("3.31."),
-        "this is SQLite {version}, not 3.31"
-    );
-    let path = std::env::args_os()
-        .nth(1)
-        .expect("usage: sqlite331 DATABASE");
+    assert!(version.starts_with("3.31."), "this is SQLite {version}, not 3.31");
+    let path = std::env::args_os().nth(1).expect("usage: sqlite331 DATABASE");
     let mut db = Connection::open(path)?;
 
     let objects: i64 = db.query_row(
@@ -40,10 +35,7 @@ fn main() -> Result<()> {
     )?;
     assert_eq!(status, "PENDING");
     assert!(!token.is_empty());
-    assert!(
-        due > 1_600_000_000_000,
-        "{due} is no time in milliseconds since 1970"
-    );
+    assert!(due > 1_600_000_000_000, "{due} is no time in milliseconds since 1970");
     let refused = db.execute(
         "INSERT INTO email_messages (to_addrs, template, parameters) VALUES ('a@example.com', 'message', 'no JSON')",
         params![],
