@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_mail_handed_over_twice_is_one_complete_file() {
-        let directory = directory("file-twice");
+        let place = directory();
+        let directory = place.path();
         let target = directory.join("not/yet/there");
         let mut relay = FileRelay::new(&target);
         let mail = mail(7, &["a@x.example", "b@x.example"]);
@@ -171,24 +172,24 @@ mod tests {
             )
             .unwrap();
         assert_eq!(message.as_bytes(), expected);
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_an_outage() {
-        let directory = directory("file-outage");
+        let place = directory();
+        let directory = place.path();
         let target = directory.join("a-file");
         fs::write(&target, "").unwrap();
         let mut relay = FileRelay::new(&target);
         let outcome = relay.deliver(&mail(1, &["a@x.example"]), None, &mut || true);
         let Outcome::Road(trouble) = outcome else { panic!("{outcome:?}") };
         assert!(trouble.words.contains("a-file"), "{}", trouble.words);
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn nothing_is_left_of_a_mail_that_was_stopped_or_whose_attachment_changed() {
-        let directory = directory("file-stopped");
+        let place = directory();
+        let directory = place.path();
         let mut relay = FileRelay::new(&directory);
         let mut mail = mail(1, &["a@x.example"]);
         let outcome = relay.deliver(&mail, None, &mut || false);
@@ -198,7 +199,6 @@ mod tests {
         let Outcome::Defective { defect, words } = outcome else { panic!("{outcome:?}") };
         assert_eq!((defect, words.as_str()), (Defect::Attachment, "it changed"));
         assert!(files(&directory).is_empty());
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

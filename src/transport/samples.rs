@@ -3,7 +3,6 @@
 use crate::domain::address::Address;
 use crate::domain::message::{Content, Envelope, MailId, Outgoing};
 use std::io;
-use std::path::PathBuf;
 
 /// A small mail with a line that begins with a dot.
 pub fn mail(id: i64, recipients: &[&str]) -> Outgoing {
@@ -33,11 +32,7 @@ impl Content for Broken {
     }
 }
 
-/// A new, empty directory of the test `name`.
-pub fn directory(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("mailq-{name}-{}", std::process::id()));
-    // It may be left from a run that was interrupted.
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
+/// A new, empty directory, gone when it is dropped.
+pub fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
 }

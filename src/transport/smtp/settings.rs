@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_file_loses_its_line_end_and_a_missing_one_is_named() {
-        let path = std::env::temp_dir().join(format!("mailq-secret-{}", std::process::id()));
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("password");
         fs::write(&path, " s3cret \r\n").unwrap();
         assert_eq!(Secret::file(path.clone()).read().as_deref(), Ok(" s3cret "));
         fs::remove_file(&path).unwrap();
