@@ -7,14 +7,18 @@ use rusqlite::params;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::thread;
+use std::time::Duration;
 
 const SENDERS: usize = 8;
 const REAPERS: usize = 2;
 const ENQUEUERS: i64 = 4;
 /// How many mails each enqueuer makes: some with the program, the others by INSERT, ten a transaction.
-const BY_PROGRAM: i64 = 50;
-const BY_INSERT: i64 = 1_200;
+const BY_PROGRAM: i64 = 20;
+const BY_INSERT: i64 = 1_230;
 const MAILS: i64 = ENQUEUERS * (BY_PROGRAM + BY_INSERT);
+
+/// Between two starts of a program or two looks at the queue, so that the work itself gets the processor.
+const PAUSE: Duration = Duration::from_millis(50);
 
 #[test]
 fn many_senders_reapers_and_enqueuers_deliver_each_mail_once() {
@@ -47,6 +51,7 @@ fn many_senders_reapers_and_enqueuers_deliver_each_mail_once() {
                 let _alarm = Alarm(&is_broken);
                 while !all_sent.load(SeqCst) {
                     sandbox.mailq(&["send-batch", "--concurrency", "2"]).assert_code(0);
+                    thread::sleep(PAUSE);
                 }
             });
         }
@@ -55,6 +60,7 @@ fn many_senders_reapers_and_enqueuers_deliver_each_mail_once() {
                 let _alarm = Alarm(&is_broken);
                 while !all_sent.load(SeqCst) {
                     sandbox.mailq(&["reap"]).assert_code(0);
+                    thread::sleep(PAUSE);
                 }
             });
         }
@@ -67,6 +73,7 @@ fn many_senders_reapers_and_enqueuers_deliver_each_mail_once() {
                 let there: i64 = statuses.values().sum();
                 assert!(there >= promised, "{there} mails of {promised}: {statuses:?}");
                 assert_eq!(statuses.get("FAILED"), None, "{statuses:?}");
+                thread::sleep(PAUSE);
                 if complete && statuses.get("SENT") == Some(&there) {
                     break;
                 }
