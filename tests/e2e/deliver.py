@@ -86,7 +86,7 @@ def compare(copy, asked, message_id):
     """Everything that a reader of this copy sees, against what was asked for."""
 
     def same(what, seen, wanted):
-        check(seen == wanted, f"{what} is {seen!r}, not {wanted!r}, in\n{copy.as_string()[:3000]}")
+        check(seen == wanted, f"in\n{copy.as_string()[:3000]}\n{what} is\n{seen!r}, not\n{wanted!r}")
 
     same("To", people(copy, "to"), asked["to"])
     same("Cc", people(copy, "cc"), asked["cc"])
@@ -100,7 +100,7 @@ def compare(copy, asked, message_id):
     shape = [part.get_content_type() for part in copy.walk()][: 4 if asked["attachments"] else 3]
     wanted = ["multipart/alternative", "text/plain", "text/html"]
     same("structure", shape, ["multipart/mixed", *wanted] if asked["attachments"] else wanted)
-    same("text", body(leaves[0]).rstrip("\n"), f"Guten Tag!\n{asked['text']}")
+    same("text", body(leaves[0]).rstrip("\n"), f"Guten Tag!\n{asked['text']}".rstrip("\n"))
     escaped = asked["text"].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     check(escaped in body(leaves[1]).replace("&#x3D;", "=").replace("&#61;", "="), "the HTML part")
     files = [(part.get_filename(), hashlib.sha256(part.get_payload(decode=True)).digest()) for part in leaves[2:]]
