@@ -30,6 +30,9 @@ impl Certificate {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .unwrap();
-        Certificate { pem, server: Arc::new(server) }
+        Certificate {
+            pem,
+            server: Arc::new(server),
+        }
     }
 }
