@@ -76,9 +76,10 @@ impl Script {
                 let said = STANDARD.encode(format!("\0{user}\0{password}"));
                 (format!("AUTH PLAIN {said}"), vec![])
             }
-            Mechanism::Login => {
-                ("AUTH LOGIN".to_owned(), vec![STANDARD.encode(user), STANDARD.encode(password)])
-            }
+            Mechanism::Login => (
+                "AUTH LOGIN".to_owned(),
+                vec![STANDARD.encode(user), STANDARD.encode(password)],
+            ),
             // A challenge here tells an error in JSON; the server waits for an empty line before it refuses.
             Mechanism::XOauth2 => {
                 let said =
@@ -109,10 +110,15 @@ impl Script {
             .filter(|secret| !secret.is_empty())
             .collect();
         let clean = |text: String| {
-            secrets.iter().fold(text, |text, secret| text.replace(secret, "[secret]"))
+            secrets
+                .iter()
+                .fold(text, |text, secret| text.replace(secret, "[secret]"))
         };
         match answer {
-            Answer::Reply(reply) => Answer::Reply(Reply { text: clean(reply.text), ..reply }),
+            Answer::Reply(reply) => Answer::Reply(Reply {
+                text: clean(reply.text),
+                ..reply
+            }),
             Answer::Garbage(bytes) => Answer::Garbage(clean(bytes)),
             Answer::Lost(_) | Answer::Silence(_) => answer,
         }

@@ -40,13 +40,14 @@ pub struct SmtpRelay {
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
-    }
-
-    /// Connects, logs in and leaves again: whether the road is there, without a mail.
-    pub fn try_road(&self) -> Result<(), Trouble> {
-        let settings = self.settings.clone();
-        Session::open(&Clock::start(&settings)).map(Session::quit)
+        SmtpRelay {
+            settings,
+            session: None,
+            desk: Desk {
+                block: Vec::new(),
+                data_early: true,
+            },
+        }
     }
 
     /// The kept session if it can take `mail`, else a new one; and whether it was kept.
@@ -82,7 +83,12 @@ impl Relay for SmtpRelay {
                 Ok(ready) => ready,
                 Err(trouble) => return Outcome::Road(trouble),
             };
-            let offer = Offer { session: &mut session, desk: &mut self.desk, clock: &clock, mail };
+            let offer = Offer {
+                session: &mut session,
+                desk: &mut self.desk,
+                clock: &clock,
+                mail,
+            };
             let (outcome, then) = match offer.make(next, &mut allow) {
                 Ok(end) => end,
                 Err(Halt::Over(outcome, then)) => (outcome, then),

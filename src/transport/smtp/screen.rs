@@ -72,7 +72,12 @@ impl Screened {
         }
         let needs_utf8 = needs_utf8(&envelope.sender)
             || asked.iter().any(|at| needs_utf8(&envelope.recipients[*at]));
-        Ok(Screened { asked, fates, size, needs_utf8 })
+        Ok(Screened {
+            asked,
+            fates,
+            size,
+            needs_utf8,
+        })
     }
 }
 

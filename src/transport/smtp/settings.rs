@@ -62,7 +62,10 @@ impl Secret {
     pub fn file(path: PathBuf) -> Self {
         Secret::new(move || match fs::read_to_string(&path) {
             Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
-            Err(error) => Err(format!("password_file {} cannot be read: {error}", path.display())),
+            Err(error) => Err(format!(
+                "password_file {} cannot be read: {error}",
+                path.display()
+            )),
         })
     }
 
@@ -203,14 +206,20 @@ mod tests {
         let secret = Secret::command("echo s3cret; echo more".into());
         assert_eq!(secret.read().as_deref(), Ok("s3cret"));
         assert_eq!(format!("{secret:?}"), "Secret");
-        let error = Secret::command("echo s3cret; exit 3".into()).read().unwrap_err();
+        let error = Secret::command("echo s3cret; exit 3".into())
+            .read()
+            .unwrap_err();
         assert!(error.contains('3') && !error.contains("s3cret;"), "{error}");
         assert!(Secret::command("true".into()).read().is_err());
     }
 
     #[test]
     fn a_slow_command_is_ended() {
-        let mut child = Command::new("sleep").arg("600").stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("sleep")
+            .arg("600")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         assert_eq!(first_line(&mut child, Duration::from_millis(50)), None);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -218,8 +227,7 @@ mod tests {
 
     #[test]
     fn a_file_loses_its_line_end_and_a_missing_one_is_named() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("password");
+        let path = std::env::temp_dir().join(format!("mailq-secret-{}", std::process::id()));
         fs::write(&path, " s3cret \r\n").unwrap();
         assert_eq!(Secret::file(path.clone()).read().as_deref(), Ok(" s3cret "));
         fs::remove_file(&path).unwrap();
