@@ -290,8 +290,7 @@ mod tests {
 
     #[test]
     fn the_program_gets_the_envelope_and_the_message_with_its_line_ends() {
-        let place = directory();
-        let directory = place.path();
+        let directory = directory("sendmail-args");
         let path = program(
             &directory,
             r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#,
@@ -307,12 +306,12 @@ mod tests {
             fs::read_to_string(directory.join("sendmail.mail")).unwrap(),
             "Message-ID: <m1@x.example>\nSubject: mail 1\n\n.hello\n"
         );
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn each_exit_status_has_its_meaning() {
-        let place = directory();
-        let directory = place.path();
+        let directory = directory("sendmail-status");
         for (script, expected) in [
             ("cat >/dev/null; echo gone >&2; exit 67", "refused"),
             ("cat >/dev/null; echo later >&2; exit 75", "deferred"),
@@ -341,12 +340,12 @@ mod tests {
         let missing = relay(directory.join("missing"));
         let outcome = { missing }.deliver(&mail(1, &["a@x.example"]), None, &mut || true);
         assert!(matches!(outcome, Outcome::Road(_)), "{outcome:?}");
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_program_that_hangs_is_ended() {
-        let place = directory();
-        let directory = place.path();
+        let directory = directory("sendmail-hang");
         let mut large = mail(1, &["a@x.example"]);
         large.content = Box::new(b"0123456789abcde\r\n".repeat(50_000));
         for (script, mail) in [
@@ -361,12 +360,12 @@ mod tests {
                 "{script}: {outcome:?}"
             );
         }
+        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_stopped_or_broken_mail_is_not_taken() {
-        let place = directory();
-        let directory = place.path();
+        let directory = directory("sendmail-broken");
         let path = program(&directory, r#"cat >/dev/null && touch "$0.taken""#);
         let mut mail = mail(1, &["a@x.example"]);
         let outcome = relay(path.clone()).deliver(&mail, None, &mut || false);
@@ -375,5 +374,6 @@ mod tests {
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert!(matches!(outcome, Outcome::Defective { .. }), "{outcome:?}");
         assert!(!directory.join("sendmail.taken").exists());
+        fs::remove_dir_all(directory).unwrap();
     }
 }

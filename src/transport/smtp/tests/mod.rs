@@ -4,31 +4,15 @@ mod answers;
 
 use super::smtp_sink::{Script, Sink};
 use super::{Settings, SmtpRelay, Tls};
-use crate::domain::address::Address;
-use crate::domain::message::{Envelope, MailId, Outgoing};
+use crate::domain::message::Outgoing;
 use crate::domain::outcome::{Fate, Outcome, Trouble};
 use crate::transport::Relay;
+use crate::transport::samples::mail;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Short, for the tests that wait for it. Nothing is asserted about time.
 const SHORT: Duration = Duration::from_millis(300);
-
-fn mail(id: i64, recipients: &[&str]) -> Outgoing {
-    let body = format!("Message-ID: <m{id}@x.example>\r\nSubject: mail {id}\r\n\r\n.hello\r\n");
-    Outgoing {
-        id: MailId(id),
-        envelope: Envelope {
-            sender: Address::parse("me@x.example").unwrap(),
-            recipients: recipients
-                .iter()
-                .map(|address| Address::parse(address).unwrap())
-                .collect(),
-        },
-        content: Box::new(body.into_bytes()),
-        message_id: format!("m{id}@x.example"),
-    }
-}
 
 fn settings(sink: &Sink) -> Settings {
     let mut settings = Settings::new("127.0.0.1", sink.port);
