@@ -21,9 +21,7 @@ pub struct FileRelay {
 impl FileRelay {
     /// A relay into `directory`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        FileRelay {
-            directory: directory.into(),
-        }
+        FileRelay { directory: directory.into() }
     }
 
     fn road(&self, error: &io::Error) -> Outcome {
@@ -100,10 +98,7 @@ fn name(mail: &Outgoing) -> String {
 
 fn write(path: &Path, mail: &Outgoing) -> Result<(), Failure> {
     let file = File::create(path).map_err(Failure::Directory)?;
-    let mut out = Tracked {
-        out: BufWriter::with_capacity(64 * 1024, file),
-        has_failed: false,
-    };
+    let mut out = Tracked { out: BufWriter::with_capacity(64 * 1024, file), has_failed: false };
     let written = envelope(mail, &mut out).and_then(|()| mail.content.write_to(&mut out));
     if let Err(error) = written {
         return Err(match out.has_failed {
@@ -134,9 +129,7 @@ struct Tracked {
 
 impl Write for Tracked {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out
-            .write(bytes)
-            .inspect_err(|_| self.has_failed = true)
+        self.out.write(bytes).inspect_err(|_| self.has_failed = true)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -147,7 +140,8 @@ impl Write for Tracked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::samples::{Broken, directory, mail};
+    use crate::transport::samples::{Broken, mail};
+    use tempfile::tempdir;
 
     fn files(directory: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(directory)
@@ -160,16 +154,14 @@ mod tests {
 
     #[test]
     fn a_mail_handed_over_twice_is_one_complete_file() {
-        let directory = directory("file-twice");
+        let home = tempdir().unwrap();
+        let directory = home.path();
         let target = directory.join("not/yet/there");
         let mut relay = FileRelay::new(&target);
         let mail = mail(7, &["a@x.example", "b@x.example"]);
         for _ in 0..2 {
             let outcome = relay.deliver(&mail, None, &mut || true);
-            assert_eq!(
-                outcome,
-                Outcome::Answered(vec![Fate::Accepted, Fate::Accepted])
-            );
+            assert_eq!(outcome, Outcome::Answered(vec![Fate::Accepted, Fate::Accepted]));
         }
         assert_eq!(files(&target), ["00000007-m7@x.example.eml"]);
         let text = fs::read_to_string(target.join("00000007-m7@x.example.eml")).unwrap();
@@ -181,38 +173,33 @@ mod tests {
             )
             .unwrap();
         assert_eq!(message.as_bytes(), expected);
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_an_outage() {
-        let directory = directory("file-outage");
+        let home = tempdir().unwrap();
+        let directory = home.path();
         let target = directory.join("a-file");
         fs::write(&target, "").unwrap();
         let mut relay = FileRelay::new(&target);
         let outcome = relay.deliver(&mail(1, &["a@x.example"]), None, &mut || true);
-        let Outcome::Road(trouble) = outcome else {
-            panic!("{outcome:?}")
-        };
+        let Outcome::Road(trouble) = outcome else { panic!("{outcome:?}") };
         assert!(trouble.words.contains("a-file"), "{}", trouble.words);
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn nothing_is_left_of_a_mail_that_was_stopped_or_whose_attachment_changed() {
-        let directory = directory("file-stopped");
-        let mut relay = FileRelay::new(&directory);
+        let home = tempdir().unwrap();
+        let directory = home.path();
+        let mut relay = FileRelay::new(directory);
         let mut mail = mail(1, &["a@x.example"]);
         let outcome = relay.deliver(&mail, None, &mut || false);
         assert!(matches!(outcome, Outcome::Road(_)), "{outcome:?}");
         mail.content = Box::new(Broken);
         let outcome = relay.deliver(&mail, None, &mut || true);
-        let Outcome::Defective { defect, words } = outcome else {
-            panic!("{outcome:?}")
-        };
+        let Outcome::Defective { defect, words } = outcome else { panic!("{outcome:?}") };
         assert_eq!((defect, words.as_str()), (Defect::Attachment, "it changed"));
-        assert!(files(&directory).is_empty());
-        fs::remove_dir_all(directory).unwrap();
+        assert!(files(directory).is_empty());
     }
 
     #[test]

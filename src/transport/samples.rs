@@ -1,9 +1,8 @@
-//! Mails and places for the tests of the transports.
+//! Mails for the tests of the transports.
 
 use crate::domain::address::Address;
 use crate::domain::message::{Content, Envelope, MailId, Outgoing};
 use std::io;
-use std::path::PathBuf;
 
 /// A small mail with a line that begins with a dot.
 pub fn mail(id: i64, recipients: &[&str]) -> Outgoing {
@@ -12,10 +11,7 @@ pub fn mail(id: i64, recipients: &[&str]) -> Outgoing {
         id: MailId(id),
         envelope: Envelope {
             sender: Address::parse("me@x.example").unwrap(),
-            recipients: recipients
-                .iter()
-                .map(|address| Address::parse(address).unwrap())
-                .collect(),
+            recipients: recipients.iter().map(|address| Address::parse(address).unwrap()).collect(),
         },
         content: Box::new(body.into_bytes()),
         message_id: format!("m{id}@x.example"),
@@ -34,13 +30,4 @@ impl Content for Broken {
         out.write_all(&b"half of it is there\r\n".repeat(5_000))?;
         Err(io::Error::new(io::ErrorKind::InvalidData, "it changed"))
     }
-}
-
-/// A new, empty directory of the test `name`.
-pub fn directory(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("mailq-{name}-{}", std::process::id()));
-    // It may be left from a run that was interrupted.
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
 }

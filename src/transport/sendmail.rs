@@ -35,10 +35,7 @@ impl SendmailRelay {
 
     /// A relay through `program`, which is killed when it takes longer than `limit` for one mail.
     pub fn new(program: impl Into<PathBuf>, limit: Duration) -> Self {
-        SendmailRelay {
-            program: program.into(),
-            limit,
-        }
+        SendmailRelay { program: program.into(), limit }
     }
 
     fn road(&self, why: &str, in_hand: bool) -> Outcome {
@@ -186,10 +183,7 @@ fn wait(child: &mut Child, end: Instant) -> Option<ExitStatus> {
 fn end_it(child: &mut Child) {
     // Any of this may have ended by itself. The shell is there for its `kill`: std knows no process groups.
     let group = format!("kill -s KILL -- -{}", child.id());
-    let _ = Command::new("/bin/sh")
-        .args(["-c", &group])
-        .stderr(Stdio::null())
-        .status();
+    let _ = Command::new("/bin/sh").args(["-c", &group]).stderr(Stdio::null()).status();
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -225,11 +219,7 @@ struct Unix<W: Write> {
 
 impl<W: Write> Unix<W> {
     fn new(out: W) -> Self {
-        Unix {
-            out: BufWriter::with_capacity(64 * 1024, out),
-            has_cr: false,
-            has_failed: false,
-        }
+        Unix { out: BufWriter::with_capacity(64 * 1024, out), has_cr: false, has_failed: false }
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -267,9 +257,10 @@ impl<W: Write> Write for Unix<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::samples::{Broken, directory, mail};
+    use crate::transport::samples::{Broken, mail};
     use std::fs;
     use std::path::Path;
+    use tempfile::tempdir;
 
     /// A program that does what `script` says; `$0.args` and `$0.mail` are for what it is given.
     fn program(directory: &Path, script: &str) -> PathBuf {
@@ -290,11 +281,9 @@ mod tests {
 
     #[test]
     fn the_program_gets_the_envelope_and_the_message_with_its_line_ends() {
-        let directory = directory("sendmail-args");
-        let path = program(
-            &directory,
-            r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#,
-        );
+        let home = tempdir().unwrap();
+        let directory = home.path();
+        let path = program(&directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
         let mail = mail(1, &["-a@x.example", "b@x.example"]);
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert_eq!(outcome, Outcome::Answered(vec![Fate::Accepted; 2]));
@@ -306,12 +295,12 @@ mod tests {
             fs::read_to_string(directory.join("sendmail.mail")).unwrap(),
             "Message-ID: <m1@x.example>\nSubject: mail 1\n\n.hello\n"
         );
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn each_exit_status_has_its_meaning() {
-        let directory = directory("sendmail-status");
+        let home = tempdir().unwrap();
+        let directory = home.path();
         for (script, expected) in [
             ("cat >/dev/null; echo gone >&2; exit 67", "refused"),
             ("cat >/dev/null; echo later >&2; exit 75", "deferred"),
@@ -320,7 +309,7 @@ mod tests {
             ("exit 67", "refused"),
             ("kill -9 $$", "road"),
         ] {
-            let path = program(&directory, script);
+            let path = program(directory, script);
             let outcome = relay(path).deliver(&mail(1, &["a@x.example"]), None, &mut || true);
             let (what, words) = match outcome {
                 Outcome::Answered(fates) => match fates[0].clone() {
@@ -340,19 +329,18 @@ mod tests {
         let missing = relay(directory.join("missing"));
         let outcome = { missing }.deliver(&mail(1, &["a@x.example"]), None, &mut || true);
         assert!(matches!(outcome, Outcome::Road(_)), "{outcome:?}");
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_program_that_hangs_is_ended() {
-        let directory = directory("sendmail-hang");
+        let home = tempdir().unwrap();
+        let directory = home.path();
         let mut large = mail(1, &["a@x.example"]);
         large.content = Box::new(b"0123456789abcde\r\n".repeat(50_000));
-        for (script, mail) in [
-            ("cat >/dev/null; exec sleep 600", mail(1, &["a@x.example"])),
-            ("sleep 600", large),
-        ] {
-            let path = program(&directory, script);
+        for (script, mail) in
+            [("cat >/dev/null; exec sleep 600", mail(1, &["a@x.example"])), ("sleep 600", large)]
+        {
+            let path = program(directory, script);
             let mut relay = SendmailRelay::new(path, Duration::from_millis(300));
             let outcome = relay.deliver(&mail, None, &mut || true);
             assert!(
@@ -360,13 +348,13 @@ mod tests {
                 "{script}: {outcome:?}"
             );
         }
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_stopped_or_broken_mail_is_not_taken() {
-        let directory = directory("sendmail-broken");
-        let path = program(&directory, r#"cat >/dev/null && touch "$0.taken""#);
+        let home = tempdir().unwrap();
+        let directory = home.path();
+        let path = program(directory, r#"cat >/dev/null && touch "$0.taken""#);
         let mut mail = mail(1, &["a@x.example"]);
         let outcome = relay(path.clone()).deliver(&mail, None, &mut || false);
         assert!(matches!(outcome, Outcome::Road(_)), "{outcome:?}");
@@ -374,6 +362,5 @@ mod tests {
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert!(matches!(outcome, Outcome::Defective { .. }), "{outcome:?}");
         assert!(!directory.join("sendmail.taken").exists());
-        fs::remove_dir_all(directory).unwrap();
     }
 }

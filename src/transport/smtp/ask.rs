@@ -71,11 +71,7 @@ pub(super) struct Answers {
 
 impl Answers {
     pub(super) fn somebody(&self) -> bool {
-        self.mail.is_none()
-            && self
-                .recipients
-                .iter()
-                .any(|(_, reply)| reply.code / 100 == 2)
+        self.mail.is_none() && self.recipients.iter().any(|(_, reply)| reply.code / 100 == 2)
     }
 }
 
@@ -155,11 +151,7 @@ impl Offer<'_> {
         if let Some(bytes) = self.session.wire.unread() {
             return Err(self.halt_at(phase, &Answer::Garbage(bytes), is_first));
         }
-        let count = if self.session.can.pipelining {
-            WINDOW
-        } else {
-            1
-        };
+        let count = if self.session.can.pipelining { WINDOW } else { 1 };
         let window: VecDeque<Command> = todo.drain(..count.min(todo.len())).collect();
         let mut bytes = Vec::with_capacity(64 * window.len());
         for command in &window {
@@ -200,10 +192,7 @@ impl Offer<'_> {
             Command::Reset if verdict == Meaning::Proceed => {}
             Command::Reset => {
                 let trouble = self.clock.trouble(phase, &Answer::Reply(reply));
-                return Err(Halt::Again {
-                    trouble,
-                    was_first: is_first,
-                });
+                return Err(Halt::Again { trouble, was_first: is_first });
             }
             Command::Mail => match verdict {
                 Meaning::Proceed => {}

@@ -31,7 +31,7 @@ pub(super) fn log_in(dialogue: &mut Dialogue<'_>, can: Capabilities) -> Result<(
             Auth::XOauth2 => "the server does not offer AUTH XOAUTH2",
         })
     })?;
-    let password = secret.read().map_err(|why| out(&why))?;
+    let password = secret.read().map_err(|why| out(&why.to_string()))?;
     let script = Script::new(mechanism, user, &password);
     let answer = script.run(dialogue);
     match meaning(Phase::Auth, &answer, false) {
@@ -76,10 +76,9 @@ impl Script {
                 let said = STANDARD.encode(format!("\0{user}\0{password}"));
                 (format!("AUTH PLAIN {said}"), vec![])
             }
-            Mechanism::Login => (
-                "AUTH LOGIN".to_owned(),
-                vec![STANDARD.encode(user), STANDARD.encode(password)],
-            ),
+            Mechanism::Login => {
+                ("AUTH LOGIN".to_owned(), vec![STANDARD.encode(user), STANDARD.encode(password)])
+            }
             // A challenge here tells an error in JSON; the server waits for an empty line before it refuses.
             Mechanism::XOauth2 => {
                 let said =
@@ -110,15 +109,10 @@ impl Script {
             .filter(|secret| !secret.is_empty())
             .collect();
         let clean = |text: String| {
-            secrets
-                .iter()
-                .fold(text, |text, secret| text.replace(secret, "[secret]"))
+            secrets.iter().fold(text, |text, secret| text.replace(secret, "[secret]"))
         };
         match answer {
-            Answer::Reply(reply) => Answer::Reply(Reply {
-                text: clean(reply.text),
-                ..reply
-            }),
+            Answer::Reply(reply) => Answer::Reply(Reply { text: clean(reply.text), ..reply }),
             Answer::Garbage(bytes) => Answer::Garbage(clean(bytes)),
             Answer::Lost(_) | Answer::Silence(_) => answer,
         }

@@ -29,13 +29,7 @@ impl<'a> Body<'a> {
         block: &'a mut Vec<u8>,
     ) -> Body<'a> {
         block.clear();
-        Body {
-            wire,
-            clock,
-            block,
-            last: *b"\r\n",
-            failure: None,
-        }
+        Body { wire, clock, block, last: *b"\r\n", failure: None }
     }
 
     /// Why the connection failed, where it did.
@@ -53,15 +47,9 @@ impl<'a> Body<'a> {
         let end = self.block.len();
         self.block.extend_from_slice(more);
         let until = self.clock.until(Phase::Body);
-        self.wire
-            .send(self.block, until)
-            .map_err(|Unsent { sent, answer }| {
-                if sent < end {
-                    (Phase::Body, self.heard(answer))
-                } else {
-                    (Phase::Dot, answer)
-                }
-            })
+        self.wire.send(self.block, until).map_err(|Unsent { sent, answer }| {
+            if sent < end { (Phase::Body, self.heard(answer)) } else { (Phase::Dot, answer) }
+        })
     }
 
     /// Whoever hangs up in the middle of a message may have said why: that is the better answer.

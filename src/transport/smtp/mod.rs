@@ -40,14 +40,7 @@ pub struct SmtpRelay {
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay {
-            settings,
-            session: None,
-            desk: Desk {
-                block: Vec::new(),
-                data_early: true,
-            },
-        }
+        SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
     }
 
     /// The kept session if it can take `mail`, else a new one; and whether it was kept.
@@ -83,12 +76,7 @@ impl Relay for SmtpRelay {
                 Ok(ready) => ready,
                 Err(trouble) => return Outcome::Road(trouble),
             };
-            let offer = Offer {
-                session: &mut session,
-                desk: &mut self.desk,
-                clock: &clock,
-                mail,
-            };
+            let offer = Offer { session: &mut session, desk: &mut self.desk, clock: &clock, mail };
             let (outcome, then) = match offer.make(next, &mut allow) {
                 Ok(end) => end,
                 Err(Halt::Over(outcome, then)) => (outcome, then),

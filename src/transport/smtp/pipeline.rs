@@ -64,20 +64,13 @@ impl Offer<'_> {
         let screened = Screened::look(self.mail, self.session.can, settings);
         let mut screened = screened.map_err(|outcome| {
             // Announced mails were looked at before, so no command of this one is on its way.
-            let then = if self.session.due.is_empty() {
-                Then::Keep
-            } else {
-                Then::Drop
-            };
+            let then = if self.session.due.is_empty() { Then::Keep } else { Then::Drop };
             Halt::Over(outcome, then)
         })?;
         let answers = self.ask_everybody(&screened)?;
         let words = |reply: &Reply, phase: Phase| format!("{reply} ({})", phase.words());
         if let Some((meaning, reply)) = &answers.mail {
-            settle(
-                &mut screened.fates,
-                fate(*meaning, words(reply, Phase::Mail)),
-            );
+            settle(&mut screened.fates, fate(*meaning, words(reply, Phase::Mail)));
             return Ok(self.without_message(&answers, screened.fates));
         }
         let somebody = answers.somebody();
@@ -107,10 +100,7 @@ impl Offer<'_> {
         match meaning(Phase::Data, &Answer::Reply(reply.clone()), true) {
             Meaning::Proceed => self.hand_over(screened, next, before_end),
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
-                settle(
-                    &mut screened.fates,
-                    fate(verdict, words(&reply, Phase::Data)),
-                );
+                settle(&mut screened.fates, fate(verdict, words(&reply, Phase::Data)));
                 self.session.needs_reset = true;
                 Ok((answered(screened.fates), self.keep()))
             }
@@ -141,9 +131,7 @@ impl Offer<'_> {
         before_end: &mut dyn FnMut() -> bool,
     ) -> Result<(Outcome, Then), Halt> {
         if !before_end() {
-            let mut trouble = self
-                .clock
-                .out(Phase::Data, "stopped before the message was sent");
+            let mut trouble = self.clock.out(Phase::Data, "stopped before the message was sent");
             trouble.in_hand = false;
             return Ok((Outcome::Road(trouble), Then::Drop));
         }
@@ -200,17 +188,14 @@ impl Offer<'_> {
         let header = header(self.mail, self.clock.settings);
         let wire = &mut self.session.wire;
         let mut body = Body::begin(wire, self.clock, &mut self.desk.block);
-        let written = body
-            .write_all(header.as_bytes())
-            .and_then(|()| self.mail.content.write_to(&mut body));
+        let written =
+            body.write_all(header.as_bytes()).and_then(|()| self.mail.content.write_to(&mut body));
         if let Err(error) = written {
             if let Some(answer) = body.failure() {
                 return Ok(Err((Phase::Body, answer)));
             }
-            let outcome = Outcome::Defective {
-                defect: Defect::Attachment,
-                words: error.to_string(),
-            };
+            let outcome =
+                Outcome::Defective { defect: Defect::Attachment, words: error.to_string() };
             return Err(Halt::Over(outcome, Then::Drop));
         }
         Ok(body.finish(announcement))
@@ -235,9 +220,8 @@ impl Offer<'_> {
     /// The commands of the next mail, where they may go with the end of this one.
     fn announcement(&mut self, next: Option<&Outgoing>) -> (Vec<u8>, VecDeque<Command>) {
         let settings = self.clock.settings;
-        let is_full = settings
-            .max_messages_per_connection
-            .is_some_and(|max| self.session.offered >= max);
+        let is_full =
+            settings.max_messages_per_connection.is_some_and(|max| self.session.offered >= max);
         let nothing = (Vec::new(), VecDeque::new());
         let Some(next) = next.filter(|_| self.session.can.pipelining && !is_full) else {
             return nothing;
@@ -288,11 +272,7 @@ impl Offer<'_> {
             Meaning::Outage | Meaning::Pause(_) => {
                 let is_polite = matches!(answer, Answer::Reply(reply) if reply.code != 421);
                 let is_idle = self.session.due.is_empty() && phase < Phase::Body;
-                let then = if is_polite && is_idle {
-                    Then::Quit
-                } else {
-                    Then::Drop
-                };
+                let then = if is_polite && is_idle { Then::Quit } else { Then::Drop };
                 Halt::Over(Outcome::Road(trouble), then)
             }
             Meaning::Proceed
@@ -300,10 +280,7 @@ impl Offer<'_> {
             | Meaning::Deferred
             | Meaning::Crowded
             | Meaning::Reopen
-            | Meaning::Unknown => Halt::Again {
-                trouble,
-                was_first: is_first,
-            },
+            | Meaning::Unknown => Halt::Again { trouble, was_first: is_first },
         }
     }
 }
@@ -339,16 +316,10 @@ fn answered(fates: Vec<Option<Fate>>) -> Outcome {
 
 fn unknown(mut fates: Vec<Option<Fate>>, answer: &Answer) -> Outcome {
     settle(&mut fates, Fate::Accepted);
-    Outcome::Unknown {
-        fates: all(fates),
-        words: format!("{}: {answer}", Phase::Dot.words()),
-    }
+    Outcome::Unknown { fates: all(fates), words: format!("{}: {answer}", Phase::Dot.words()) }
 }
 
 fn all(fates: Vec<Option<Fate>>) -> Vec<Fate> {
     let unasked = || Fate::Deferred("was not asked".to_owned());
-    fates
-        .into_iter()
-        .map(|fate| fate.unwrap_or_else(unasked))
-        .collect()
+    fates.into_iter().map(|fate| fate.unwrap_or_else(unasked)).collect()
 }

@@ -91,8 +91,7 @@ impl Input {
                 return Parsed::Garbage(self.preview());
             };
             let words = &words[..words.len().min(MAX_LINE)];
-            self.lines
-                .push(String::from_utf8_lossy(words).trim().to_owned());
+            self.lines.push(String::from_utf8_lossy(words).trim().to_owned());
             if text.len() + words.len() + 6 <= MAX_TEXT || is_last {
                 let room = MAX_TEXT.saturating_sub(text.len());
                 let sign = if is_last { b' ' } else { b'-' };
@@ -114,16 +113,11 @@ impl Input {
 /// Whether an incomplete line may still become one of a reply.
 fn begins_well(line: &[u8]) -> bool {
     line.iter().take(3).all(u8::is_ascii_digit)
-        && line
-            .get(3)
-            .is_none_or(|&b| matches!(b, b' ' | b'-' | b'\r'))
+        && line.get(3).is_none_or(|&b| matches!(b, b' ' | b'-' | b'\r'))
 }
 
 fn trim_end(line: &[u8]) -> &[u8] {
-    let cut = line
-        .iter()
-        .rposition(|&b| b != b'\r')
-        .map_or(0, |at| at + 1);
+    let cut = line.iter().rposition(|&b| b != b'\r').map_or(0, |at| at + 1);
     &line[..cut]
 }
 
@@ -133,9 +127,7 @@ fn split(line: &[u8]) -> Option<(u16, bool, &[u8])> {
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let code = digits
-        .iter()
-        .fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
+    let code = digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
     match rest.first() {
         None => Some((code, true, rest)),
         Some(b' ') => Some((code, true, &rest[1..])),
@@ -227,10 +219,7 @@ mod tests {
             reply(b"550 5.1.1 no such user\r\n"),
             (550, Some((5, 1, 1)), "no such user".into())
         );
-        assert_eq!(
-            reply(b"250-a\r\n250-\r\n250 b\r\n"),
-            (250, None, "a b".into())
-        );
+        assert_eq!(reply(b"250-a\r\n250-\r\n250 b\r\n"), (250, None, "a b".into()));
         assert_eq!(reply(b"250-a\n250\n"), (250, None, "a".into()));
         assert_eq!(reply(b"250 f\xfcr\r\r\n"), (250, None, "f\u{fffd}r".into()));
         assert_eq!(

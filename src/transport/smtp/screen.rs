@@ -72,12 +72,7 @@ impl Screened {
         }
         let needs_utf8 = needs_utf8(&envelope.sender)
             || asked.iter().any(|at| needs_utf8(&envelope.recipients[*at]));
-        Ok(Screened {
-            asked,
-            fates,
-            size,
-            needs_utf8,
-        })
+        Ok(Screened { asked, fates, size, needs_utf8 })
     }
 }
 

@@ -26,10 +26,7 @@ pub(super) struct Clock<'a> {
 
 impl<'a> Clock<'a> {
     pub(super) fn start(settings: &'a Settings) -> Self {
-        Clock {
-            settings,
-            end: after(settings.mail_timeout),
-        }
+        Clock { settings, end: after(settings.mail_timeout) }
     }
 
     /// When a wait at `phase` that begins now ends.
@@ -49,10 +46,7 @@ impl<'a> Clock<'a> {
             | Meaning::Outage
             | Meaning::Unknown => None,
         };
-        Trouble {
-            wait,
-            ..self.out(phase, &answer.to_string())
-        }
+        Trouble { wait, ..self.out(phase, &answer.to_string()) }
     }
 
     /// The road is out for a reason of our own.
@@ -125,9 +119,8 @@ impl Session {
     /// Whether the next mail, which was not announced, may use this session: it was not idle for too long, the server
     /// did not hang up, and it said nothing that nobody asked for.
     pub(super) fn is_usable(&mut self, settings: &Settings) -> bool {
-        let is_full = settings
-            .max_messages_per_connection
-            .is_some_and(|max| self.offered >= max.max(1));
+        let is_full =
+            settings.max_messages_per_connection.is_some_and(|max| self.offered >= max.max(1));
         !is_full
             && self.used.elapsed() <= settings.idle_limit
             && self.wire.glance() == Glance::Quiet
@@ -163,10 +156,7 @@ impl Dialogue<'_> {
             .wire
             .secure(config, &settings.host, until)
             .map_err(|answer| self.clock.trouble(Phase::Tls, &answer))?;
-        Ok(Dialogue {
-            wire,
-            clock: self.clock,
-        })
+        Ok(Dialogue { wire, clock: self.clock })
     }
 
     /// Waits for the reply that is due at `phase`.

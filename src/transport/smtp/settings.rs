@@ -3,14 +3,11 @@
 //! Invariant: the password is read when a connection is made and at no other time, and no type here shows it.
 
 use super::tls::Clients;
+use crate::domain::fault::Fault;
 use crate::domain::outcome::Phase;
 use std::fmt;
-use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the connection is encrypted.
@@ -37,9 +34,9 @@ pub enum Auth {
     XOauth2,
 }
 
-/// Where the password comes from. It is read anew for each connection and never shown.
+/// The way to the password. It is gone anew for each connection, and nothing of it shows.
 #[derive(Clone)]
-pub struct Secret(Arc<dyn Fn() -> Result<String, String> + Send + Sync>);
+pub struct Secret(Arc<dyn Fn() -> Result<String, Fault> + Send + Sync>);
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,76 +44,15 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How long a password command may take.
-const COMMAND_LIMIT: Duration = Duration::from_secs(30);
-/// More than any password or token.
-const MAX_SECRET: u64 = 64 * 1024;
-
 impl Secret {
-    /// `read` gives the password, or says in one line, without it, why not.
-    pub fn new(read: impl Fn() -> Result<String, String> + Send + Sync + 'static) -> Self {
+    /// `read` gives the password (for XOAUTH2: the token), or says, without it, why not.
+    pub fn new(read: impl Fn() -> Result<String, Fault> + Send + Sync + 'static) -> Self {
         Secret(Arc::new(read))
     }
 
-    /// The content of a file, without the line end.
-    pub fn file(path: PathBuf) -> Self {
-        Secret::new(move || match fs::read_to_string(&path) {
-            Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
-            Err(error) => Err(format!(
-                "password_file {} cannot be read: {error}",
-                path.display()
-            )),
-        })
-    }
-
-    /// The first line that a shell command prints. What it writes to stderr goes where ours goes.
-    pub fn command(line: String) -> Self {
-        Secret::new(move || run(&line).map_err(|why| format!("password_command {why}")))
-    }
-
-    pub(super) fn read(&self) -> Result<String, String> {
+    pub(super) fn read(&self) -> Result<String, Fault> {
         (self.0)()
     }
-}
-
-fn run(line: &str) -> Result<String, String> {
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", line])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot be started: {error}"))?;
-    let printed = first_line(&mut child, COMMAND_LIMIT);
-    if printed.is_none() {
-        // It may have ended meanwhile; then there is nothing to kill.
-        let _ = child.kill();
-    }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    let printed = printed.ok_or_else(|| format!("took longer than {COMMAND_LIMIT:?}"))?;
-    if !status.success() {
-        return Err(format!("failed: {status}"));
-    }
-    let line = printed.lines().next().unwrap_or_default();
-    if line.is_empty() {
-        return Err("printed nothing".to_owned());
-    }
-    Ok(line.to_owned())
-}
-
-/// What `child` prints until it closes its output; `None` when that takes too long.
-fn first_line(child: &mut Child, limit: Duration) -> Option<String> {
-    let output = child.stdout.take()?;
-    let (tell, hear) = mpsc::channel();
-    thread::Builder::new()
-        .spawn(move || {
-            let mut printed = Vec::new();
-            let read = output.take(MAX_SECRET).read_to_end(&mut printed);
-            // Nobody hears it after the time limit.
-            let _ = tell.send(read.map(|_| printed));
-        })
-        .ok()?;
-    let printed = hear.recv_timeout(limit).ok()?.ok()?;
-    String::from_utf8(printed).ok()
 }
 
 /// One server, and how to talk to it. Shared by the threads that do.
@@ -200,40 +136,6 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_gives_its_first_line_and_an_error_never_holds_it() {
-        let secret = Secret::command("echo s3cret; echo more".into());
-        assert_eq!(secret.read().as_deref(), Ok("s3cret"));
-        assert_eq!(format!("{secret:?}"), "Secret");
-        let error = Secret::command("echo s3cret; exit 3".into())
-            .read()
-            .unwrap_err();
-        assert!(error.contains('3') && !error.contains("s3cret;"), "{error}");
-        assert!(Secret::command("true".into()).read().is_err());
-    }
-
-    #[test]
-    fn a_slow_command_is_ended() {
-        let mut child = Command::new("sleep")
-            .arg("600")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        assert_eq!(first_line(&mut child, Duration::from_millis(50)), None);
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_file_loses_its_line_end_and_a_missing_one_is_named() {
-        let path = std::env::temp_dir().join(format!("mailq-secret-{}", std::process::id()));
-        fs::write(&path, " s3cret \r\n").unwrap();
-        assert_eq!(Secret::file(path.clone()).read().as_deref(), Ok(" s3cret "));
-        fs::remove_file(&path).unwrap();
-        let error = Secret::file(path.clone()).read().unwrap_err();
-        assert!(error.contains(path.to_str().unwrap()), "{error}");
-    }
 
     #[test]
     fn a_cap_shortens_every_wait_and_lengthens_none() {

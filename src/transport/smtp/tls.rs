@@ -42,10 +42,8 @@ fn config(
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        let config = builder
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth();
+        let config =
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
         Ok(Arc::new(config))
     }
 }
@@ -63,9 +61,7 @@ fn verifier(
                 CertificateDer::pem_file_iter(path).map_err(|e| wrong(e.to_string()))?
             {
                 let certificate = certificate.map_err(|e| wrong(e.to_string()))?;
-                roots
-                    .add(certificate.clone())
-                    .map_err(|e| wrong(e.to_string()))?;
+                roots.add(certificate.clone()).map_err(|e| wrong(e.to_string()))?;
                 named.push(certificate);
             }
             if named.is_empty() {

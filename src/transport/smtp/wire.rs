@@ -151,17 +151,8 @@ impl Wire {
     }
 
     fn new(tcp: TcpStream, peer: SocketAddr) -> Wire {
-        let socket = Socket {
-            tcp,
-            until: Instant::now(),
-            is_polled: false,
-            told: [None; 2],
-        };
-        Wire {
-            stream: Stream::Plain(socket),
-            input: Input::default(),
-            peer,
-        }
+        let socket = Socket { tcp, until: Instant::now(), is_polled: false, told: [None; 2] };
+        Wire { stream: Stream::Plain(socket), input: Input::default(), peer }
     }
 
     /// The same connection, encrypted. What was received before is not taken over: nobody vouches for it.

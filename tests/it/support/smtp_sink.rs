@@ -159,19 +159,12 @@ impl Sink {
 
     /// All command lines, without line ends.
     pub fn commands(&self) -> Vec<String> {
-        self.log()
-            .commands
-            .iter()
-            .map(|(_, line)| line.clone())
-            .collect()
+        self.log().commands.iter().map(|(_, line)| line.clone()).collect()
     }
 
     /// How many commands begin with `start`.
     pub fn count(&self, start: &str) -> usize {
-        self.commands()
-            .iter()
-            .filter(|line| line.starts_with(start))
-            .count()
+        self.commands().iter().filter(|line| line.starts_with(start)).count()
     }
 
     pub fn messages(&self) -> Vec<Message> {
@@ -180,10 +173,7 @@ impl Sink {
 
     /// The messages whose dot was answered with 2xx.
     pub fn accepted(&self) -> Vec<Message> {
-        self.messages()
-            .into_iter()
-            .filter(|message| message.accepted)
-            .collect()
+        self.messages().into_iter().filter(|message| message.accepted).collect()
     }
 
     /// Waits until `is_so`, at most ten seconds; whether it came to that.
@@ -194,12 +184,7 @@ impl Sink {
                 return false;
             }
             let log = self.log();
-            drop(
-                self.shared
-                    .changed
-                    .wait_timeout(log, Duration::from_millis(20))
-                    .unwrap(),
-            );
+            drop(self.shared.changed.wait_timeout(log, Duration::from_millis(20)).unwrap());
         }
         true
     }
@@ -257,10 +242,6 @@ impl Shared {
     fn pick(&self, key: &str) -> Option<String> {
         let mut replies = self.replies.lock().unwrap();
         let list = replies.get_mut(key)?;
-        if list.len() > 1 {
-            Some(list.remove(0))
-        } else {
-            list.first().cloned()
-        }
+        if list.len() > 1 { Some(list.remove(0)) } else { list.first().cloned() }
     }
 }

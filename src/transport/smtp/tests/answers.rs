@@ -34,12 +34,7 @@ type Row = (&'static str, &'static str, Expect, usize);
 
 const ROWS: &[Row] = &[
     ("GREET", "220", Accepted, 1),
-    (
-        "GREET",
-        "220-sink|220-we do not authorise|220 bulk mail",
-        Accepted,
-        1,
-    ),
+    ("GREET", "220-sink|220-we do not authorise|220 bulk mail", Accepted, 1),
     ("GREET", "220-hi|521 5.7.1 blocked|!close", Outage, 2),
     ("GREET", "354 what", Outage, 2),
     ("GREET", "421 4.3.2 shutting down", Outage, 2),
@@ -66,12 +61,7 @@ const ROWS: &[Row] = &[
     ("MAIL", "250", Accepted, 1),
     ("MAIL", "354 what", Accepted, 2),
     ("MAIL", "450 4.2.0 later", Deferred, 1),
-    (
-        "MAIL",
-        "450 4.7.1 too many mails, try again in 90 seconds",
-        Paused,
-        2,
-    ),
+    ("MAIL", "450 4.7.1 too many mails, try again in 90 seconds", Paused, 2),
     ("MAIL", "421 4.3.2 bye|!close", Accepted, 2),
     ("MAIL", "530 5.7.0 log in first", Outage, 2),
     ("MAIL", "550 5.7.1 no", Refused, 1),

@@ -43,9 +43,7 @@ fn mails(count: i64) -> Vec<Outgoing> {
 }
 
 fn all_accepted(outcomes: &[Outcome]) -> bool {
-    outcomes
-        .iter()
-        .all(|outcome| *outcome == Outcome::Answered(vec![Fate::Accepted]))
+    outcomes.iter().all(|outcome| *outcome == Outcome::Answered(vec![Fate::Accepted]))
 }
 
 fn road(outcome: Outcome) -> Trouble {

@@ -30,9 +30,6 @@ impl Certificate {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .unwrap();
-        Certificate {
-            pem,
-            server: Arc::new(server),
-        }
+        Certificate { pem, server: Arc::new(server) }
     }
 }

@@ -147,13 +147,8 @@ impl<'a> Talk<'a> {
         self.say("GREET", "220 sink.example ESMTP")?;
         loop {
             let line = String::from_utf8_lossy(&self.line()?).trim_end().to_owned();
-            self.shared
-                .note(|log| log.commands.push((self.number, line.clone())));
-            let verb = line
-                .split([' ', ':'])
-                .next()
-                .unwrap_or_default()
-                .to_uppercase();
+            self.shared.note(|log| log.commands.push((self.number, line.clone())));
+            let verb = line.split([' ', ':']).next().unwrap_or_default().to_uppercase();
             if self.obey(&verb, &line)? {
                 return Ok(());
             }
@@ -178,11 +173,7 @@ impl<'a> Talk<'a> {
                     self.recipients.clear();
                 }
             }
-            "RCPT"
-                if script
-                    .max_recipients
-                    .is_some_and(|max| self.recipients.len() >= max) =>
-            {
+            "RCPT" if script.max_recipients.is_some_and(|max| self.recipients.len() >= max) => {
                 self.act("452 4.5.3 too many recipients")?;
             }
             "RCPT" => {
@@ -239,10 +230,7 @@ impl<'a> Talk<'a> {
             .flat_map(|line| line.strip_prefix(b".").unwrap_or(line))
             .copied()
             .collect();
-        let reply = self
-            .shared
-            .pick("DOT")
-            .unwrap_or_else(|| "250 2.0.0 queued".to_owned());
+        let reply = self.shared.pick("DOT").unwrap_or_else(|| "250 2.0.0 queued".to_owned());
         let message = Message {
             connection: self.number,
             sender: self.sender.take().unwrap_or_default(),
@@ -278,19 +266,11 @@ fn faults(raw: &[u8]) -> Vec<String> {
     let pairs = || raw.iter().zip(raw.iter().skip(1).chain([&0]));
     find(pairs().any(|(a, b)| *a == b'\r' && *b != b'\n'), "bareCR");
     let before = [&0].into_iter().chain(raw.iter());
-    find(
-        raw.iter()
-            .zip(before)
-            .any(|(b, a)| *b == b'\n' && *a != b'\r'),
-        "bareLF",
-    );
+    find(raw.iter().zip(before).any(|(b, a)| *b == b'\n' && *a != b'\r'), "bareLF");
     find(raw.contains(&0), "NUL");
     find(raw.iter().any(|b| *b > 127), "8bit");
     let mut lines = raw.split(|&b| b == b'\n');
     find(lines.clone().any(|line| line.len() > 1000), "line>998");
-    find(
-        lines.any(|line| line.starts_with(b".") && !line.starts_with(b"..")),
-        "unstuffedDot",
-    );
+    find(lines.any(|line| line.starts_with(b".") && !line.starts_with(b"..")), "unstuffedDot");
     faults
 }
