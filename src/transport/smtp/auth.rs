@@ -18,10 +18,8 @@ pub(super) fn log_in(dialogue: &mut Dialogue<'_>, can: Capabilities) -> Result<(
     };
     let out = |why: &str| dialogue.clock.out(Phase::Auth, why);
     let wire = &dialogue.wire;
-    if !wire.is_encrypted() && !wire.is_loopback() && settings.tls != Tls::None {
-        return Err(out(
-            "the password is not sent over a connection that is not encrypted; set tls",
-        ));
+    if !may_carry_password(wire.is_encrypted(), wire.is_loopback(), settings.tls) {
+        return Err(out("the password is not sent over a connection that is not encrypted"));
     }
     let mechanism = choose(settings.auth, can).ok_or_else(|| {
         out(match settings.auth {
@@ -41,6 +39,11 @@ pub(super) fn log_in(dialogue: &mut Dialogue<'_>, can: Capabilities) -> Result<(
             Err(dialogue.clock.trouble(Phase::Auth, &answer))
         }
     }
+}
+
+/// A password goes encrypted, or to this host, or where it is written out that nothing is encrypted.
+fn may_carry_password(is_encrypted: bool, is_loopback: bool, tls: Tls) -> bool {
+    is_encrypted || is_loopback || tls == Tls::None
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,5 +119,20 @@ impl Script {
             Answer::Garbage(bytes) => Answer::Garbage(clean(bytes)),
             Answer::Lost(_) | Answer::Silence(_) => answer,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_leaves_this_host_in_clear_only_where_that_is_written_out() {
+        for tls in [Tls::Opportunistic, Tls::StartTls, Tls::Implicit] {
+            assert!(!may_carry_password(false, false, tls), "{tls:?}");
+            assert!(may_carry_password(true, false, tls), "{tls:?}");
+            assert!(may_carry_password(false, true, tls), "{tls:?}");
+        }
+        assert!(may_carry_password(false, false, Tls::None));
     }
 }

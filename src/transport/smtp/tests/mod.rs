@@ -1,6 +1,11 @@
 //! The dialogue against a real server on loopback. Each test asks what the mail became and what the server saw.
 
 mod answers;
+mod auth;
+mod pipelining;
+mod recipients;
+mod sessions;
+mod tls;
 
 use super::smtp_sink::{Script, Sink};
 use super::{Settings, SmtpRelay, Tls};

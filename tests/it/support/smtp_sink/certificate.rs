@@ -16,7 +16,8 @@ impl Certificate {
     /// For these names and addresses, changed by `shape` where it is to be a bad one.
     pub fn new(names: &[&str], shape: impl FnOnce(&mut rcgen::CertificateParams)) -> Self {
         let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-        let mut params = rcgen::CertificateParams::new(names).unwrap();
+        let mut params = rcgen::CertificateParams::new(names.clone()).unwrap();
+        params.distinguished_name.push(rcgen::DnType::CommonName, format!("sink for {names:?}"));
         shape(&mut params);
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
