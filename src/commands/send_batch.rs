@@ -63,6 +63,12 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
             .context("cannot handle signals")?;
         flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
     }
+    for queue in context.config.queues().iter().filter(|queue| context.config.rate(queue).is_some())
+    {
+        context
+            .output
+            .say(Level::Warning, &format!("queues.{queue}.rate is not applied by this version"));
+    }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
@@ -201,9 +207,7 @@ pub fn settings(smtp: config::Smtp) -> smtp::Settings {
         config::Auth::XOAuth2 => smtp::Auth::XOauth2,
     };
     settings.username = smtp.username;
-    settings.password = smtp
-        .password
-        .map(|secret| smtp::Secret::new(move || secret.read().map_err(|fault| fault.to_string())));
+    settings.password = smtp.password.map(|secret| smtp::Secret::new(move || secret.read()));
     settings.ca_file = smtp.ca_file;
     settings.hello_name = smtp.hello_name.unwrap_or_else(host::name);
     settings.timeout = smtp.timeout;

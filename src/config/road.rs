@@ -5,6 +5,7 @@
 
 use super::value::Value;
 use super::{Config, Secret, path_of};
+use crate::transport::sendmail::SendmailRelay;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl Config {
             Some("sendmail") => Road::Sendmail {
                 program: self
                     .path("transport.program")
-                    .unwrap_or_else(|| "/usr/sbin/sendmail".into()),
+                    .unwrap_or_else(|| SendmailRelay::PROGRAM.into()),
             },
             Some("file") => Road::File {
                 directory: self.path("transport.directory").unwrap_or_else(|| ".".into()),

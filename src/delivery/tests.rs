@@ -284,7 +284,9 @@ fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     house.run(&plan).unwrap_err();
     let handed = house.seen.handed.lock().unwrap().len();
     assert!(handed <= 2, "it went on sending what it could not record: {handed}");
-    house.store.execute("DROP TRIGGER refuse; UPDATE email_messages SET locked_at = 0 WHERE status = 'SENDING'");
+    house.store.execute(
+        "DROP TRIGGER refuse; UPDATE email_messages SET locked_at = 0 WHERE status = 'SENDING'",
+    );
     // This process is alive, so its leases count as held: the replay alone must have recorded the first.
     house.run(&plan).unwrap();
     let first = house.seen.handed.lock().unwrap()[0].0;

@@ -65,13 +65,6 @@ pub fn build(
     })
 }
 
-/// Everybody who is still to get `mail`: To, Cc and Bcc, each address once, without those who have it and those who
-/// were refused for good.
-pub fn recipients(mail: &Mail) -> Result<Vec<Address>, String> {
-    let lists = Lists::of(mail)?;
-    Ok(lists.waiting(mail))
-}
-
 /// A guess at the bytes of the message without its attachments.
 fn room_for(letter: &Letter) -> usize {
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);

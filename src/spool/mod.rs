@@ -16,7 +16,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub use sweep::{GRACE, Swept};
+pub use sweep::GRACE;
 
 /// The longest error text, in bytes.
 const LONGEST_ERROR: usize = 300;

@@ -1,3 +1,4 @@
+use super::sweep::Swept;
 use super::*;
 use crate::domain::fault::Kind;
 use std::fs;

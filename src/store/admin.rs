@@ -26,7 +26,10 @@ pub enum Cancelled {
     Missing,
 }
 
-const _: () = assert!(leads(Status::Failed, Event::Retry, Status::Pending) && leads(Status::Pending, Event::Cancel, Status::Failed));
+const _: () = assert!(
+    leads(Status::Failed, Event::Retry, Status::Pending)
+        && leads(Status::Pending, Event::Cancel, Status::Failed)
+);
 
 impl Store {
     /// Gives FAILED mails another chance, with all their attempts, and makes PENDING ones due now.

@@ -57,7 +57,10 @@ const FAILED: Statements = Statements {
              WHERE status = 'FAILED' AND finished_at < :before ORDER BY finished_at, id LIMIT :limit)",
 };
 
-const _: () = assert!(matches!(next(Status::Sent, Event::Prune), Next::Gone) && matches!(next(Status::Failed, Event::Prune), Next::Gone));
+const _: () = assert!(
+    matches!(next(Status::Sent, Event::Prune), Next::Gone)
+        && matches!(next(Status::Failed, Event::Prune), Next::Gone)
+);
 
 impl Store {
     /// Deletes what `pruning` asks for, in small transactions.

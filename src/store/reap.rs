@@ -27,7 +27,10 @@ const PIECE: usize = 500;
 const OVER: &str = "SELECT id, coalesce(locked_by, ''), reap_count, dot_at IS NOT NULL FROM email_messages \
      WHERE status = 'SENDING' AND (locked_at IS NULL OR locked_at <= :oldest OR locked_at > :newest)";
 
-const _: () = assert!(leads(Status::Sending, Event::Reap, Status::Pending) && leads(Status::Sending, Event::Reap, Status::Failed));
+const _: () = assert!(
+    leads(Status::Sending, Event::Reap, Status::Pending)
+        && leads(Status::Sending, Event::Reap, Status::Failed)
+);
 
 const RETURN: &str = "UPDATE email_messages SET status = 'PENDING', reap_count = reap_count + 1, locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, error_message = :error \

@@ -49,7 +49,10 @@ const FAILED: &str = "UPDATE email_messages SET status = 'FAILED', attempt_count
      dot_at = NULL, finished_at = :now, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
-const _: () = assert!(leads(Status::Pending, Event::Accept, Status::Sent) && leads(Status::Failed, Event::Accept, Status::Sent));
+const _: () = assert!(
+    leads(Status::Pending, Event::Accept, Status::Sent)
+        && leads(Status::Failed, Event::Accept, Status::Sent)
+);
 
 const RECONCILE_SENT: &str = "UPDATE email_messages SET status = 'SENT', failure = NULL, \
      error_message = 'accepted after its lease was lost', delivered = NULL, refused = NULL, sent_at = :now, \

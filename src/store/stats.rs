@@ -39,12 +39,13 @@ const SAMPLE: i64 = 5_000;
 
 const HOUR_MS: i64 = 3_600_000;
 
-const COUNT_PENDING: &str = "SELECT count(*) FROM email_messages WHERE status = 'PENDING' AND queue = :queue";
+const COUNT_PENDING: &str =
+    "SELECT count(*) FROM email_messages WHERE status = 'PENDING' AND queue = :queue";
 
-const COUNT_SENDING: &str =
-    "SELECT queue, status, count(*) FROM email_messages INDEXED BY email_messages_leased WHERE status = 'SENDING' GROUP BY queue";
+const COUNT_SENDING: &str = "SELECT queue, status, count(*) FROM email_messages INDEXED BY email_messages_leased WHERE status = 'SENDING' GROUP BY queue";
 
-const COUNT_FINISHED: &str = "SELECT queue, status, sum(mails) FROM mailq_tally WHERE mails > 0 GROUP BY queue, status";
+const COUNT_FINISHED: &str =
+    "SELECT queue, status, sum(mails) FROM mailq_tally WHERE mails > 0 GROUP BY queue, status";
 
 const COUNT_DUE: &str = "SELECT count(*) FROM email_messages WHERE status = 'PENDING' AND queue = :queue \
      AND next_attempt_at <= :now";
@@ -90,14 +91,19 @@ fn counts(
     let mut queues: BTreeMap<String, QueueCounts> = BTreeMap::new();
     let mut add = |queue: String, count: &dyn Fn(&mut QueueCounts)| {
         if wanted(&queue) {
-            count(queues.entry(queue.clone()).or_insert_with(|| QueueCounts { queue, ..QueueCounts::default() }));
+            count(
+                queues
+                    .entry(queue.clone())
+                    .or_insert_with(|| QueueCounts { queue, ..QueueCounts::default() }),
+            );
         }
     };
     let mut pending = conn.prepare_cached(COUNT_PENDING)?;
     let mut due = conn.prepare_cached(COUNT_DUE)?;
     for queue in claim::queues(conn)? {
         let all: i64 = pending.query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
-        let due: i64 = due.query_row(named_params! { ":queue": queue, ":now": now }, |row| row.get(0))?;
+        let due: i64 =
+            due.query_row(named_params! { ":queue": queue, ":now": now }, |row| row.get(0))?;
         add(queue, &|one| {
             one.pending = all.unsigned_abs();
             one.due = due.unsigned_abs();
@@ -108,7 +114,8 @@ fn counts(
         let mut statement = conn.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (queue, status, mails): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (queue, status, mails): (String, String, i64) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
             add(queue, &|one| match status.as_str() {
                 "SENDING" => one.sending = mails.unsigned_abs(),
                 "SENT" => one.sent = mails.unsigned_abs(),

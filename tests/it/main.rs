@@ -3,14 +3,20 @@
 //! One file a command or a promise. `support` holds the parts that tests stand on: a sandbox for the process, a view
 //! on the rows, a server to talk to. No test looks at another one's directory, environment or port.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic, in its helpers too")]
+
 mod support {
     pub mod rows;
     pub mod sandbox;
-    #[expect(dead_code, reason = "the unit tests ask for other things than these do")]
+    #[expect(dead_code, reason = "the unit tests of the SMTP road use the rest of it")]
     pub mod smtp_sink;
 }
 
+mod concurrency;
+mod contrib;
+mod crash;
 mod layers;
+mod readme;
 mod schema;
 
 use std::fs;
@@ -19,10 +25,8 @@ use std::path::Path;
 /// A file that no `mod` line names compiles nowhere, so its tests would never run and nobody would see it.
 #[test]
 fn no_file_is_forgotten() {
-    let forgotten = forgotten(
-        include_str!("main.rs"),
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"),
-    );
+    let forgotten =
+        forgotten(include_str!("main.rs"), &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"));
     assert_eq!(forgotten, Vec::<String>::new());
 }
 
@@ -33,10 +37,7 @@ fn a_forgotten_file_is_seen() {
     for name in ["main.rs", "named.rs", "lost.rs", "support/lost_too.rs"] {
         fs::write(dir.path().join(name), "").unwrap();
     }
-    assert_eq!(
-        forgotten("mod named;\n// mod lost;\n", dir.path()),
-        ["lost", "lost_too"]
-    );
+    assert_eq!(forgotten("mod named;\n// mod lost;\n", dir.path()), ["lost", "lost_too"]);
 }
 
 /// The modules below `dir`, two floors deep, that no line of `main` declares.

@@ -112,3 +112,8 @@ fn a_local_part_beyond_ascii_is_raw_only_where_nobody_else_is_asked() {
         "=?utf-8?b?SsO2cmcgasO2cmdAZXhhbXBsZS5kZQ==?= :;, a@x.example"
     );
 }
+
+/// Everybody who is still to get `mail`.
+fn recipients(mail: &Mail) -> Result<Vec<Address>, String> {
+    Lists::of(mail).map(|lists| lists.waiting(mail))
+}

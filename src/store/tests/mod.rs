@@ -8,10 +8,10 @@ mod time;
 use super::prune::Pruned;
 use super::turn::Turned;
 use super::*;
+use crate::domain::fault::Kind;
 use crate::domain::message::{Draft, Mail, MailId};
 use crate::domain::outcome::{Fate, Outcome};
 use crate::domain::retry::Policy;
-use crate::domain::fault::Kind;
 use crate::domain::state::{self, Change, Status};
 use std::sync::Arc;
 
@@ -203,9 +203,12 @@ fn the_tally_is_the_count() {
          INSERT OR IGNORE INTO email_messages (to_addrs, template) VALUES ('c@x.example', 't')"
     ));
     let by = "SELECT group_concat(line) FROM (SELECT queue || status || sum(n) AS line FROM (";
-    let end = ") WHERE status IN ('SENT', 'FAILED') GROUP BY queue, status HAVING sum(n) > 0 ORDER BY 1)";
-    let counted = bench.text(&format!("{by} SELECT queue, status, 1 AS n FROM email_messages {end}"));
-    let tallied = bench.text(&format!("{by} SELECT queue, status, mails AS n FROM mailq_tally {end}"));
+    let end =
+        ") WHERE status IN ('SENT', 'FAILED') GROUP BY queue, status HAVING sum(n) > 0 ORDER BY 1)";
+    let counted =
+        bench.text(&format!("{by} SELECT queue, status, 1 AS n FROM email_messages {end}"));
+    let tallied =
+        bench.text(&format!("{by} SELECT queue, status, mails AS n FROM mailq_tally {end}"));
     assert_eq!(tallied, counted);
     let stats = bench.store.stats(&[], NOW - 60_000, NOW + 1).unwrap();
     assert_eq!(stats.failed_ratio, Some(0.0), "the failures are older than a minute");

@@ -43,6 +43,12 @@ impl SmtpRelay {
         SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
     }
 
+    /// Connects, logs in and leaves again: whether the road is there, without a mail.
+    pub fn try_road(&self) -> Result<(), Trouble> {
+        let settings = self.settings.clone();
+        Session::open(&Clock::start(&settings)).map(Session::quit)
+    }
+
     /// The kept session if it can take `mail`, else a new one; and whether it was kept.
     fn ready(&mut self, mail: &Outgoing, clock: &Clock<'_>) -> Result<(Session, bool), Trouble> {
         if let Some(mut session) = self.session.take() {
