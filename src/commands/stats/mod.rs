@@ -1,5 +1,8 @@
 //! `mailq stats`: the figures, for people, for programs and for Prometheus; thresholds for monitoring.
 
+mod html;
+mod prometheus;
+
 use super::{Context, value};
 use crate::config::units;
 use crate::domain::fault::{Fault, Kind};
@@ -29,6 +32,9 @@ pub struct StatsArgs {
     /// Print in Prometheus' text format, for its textfile collector.
     #[arg(long, conflicts_with = "json")]
     prometheus: bool,
+    /// Print a page for a browser.
+    #[arg(long, conflicts_with_all = ["json", "prometheus"])]
+    html: bool,
     /// Replace this file with the figures, all at once, instead of printing them.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -46,12 +52,13 @@ pub fn run(args: StatsArgs, context: &Context) -> Result<u8> {
     let stats = store.stats(&args.queue, now.saturating_sub(millis(args.since)).max(0), now)?;
     let text = match (context.json, args.prometheus) {
         (true, _) => to_json(&as_json(&stats, now)) + "\n",
-        (_, true) => as_prometheus(&stats, now),
+        (_, true) => prometheus::page(&stats, now),
+        _ if args.html => html::page(&as_text(&stats, now, args.since), now),
         _ => as_text(&stats, now, args.since),
     };
     match &args.output {
         Some(path) => replace(path, &text)?,
-        None if context.json || args.prometheus => context.output.document(&text)?,
+        None if context.json || args.prometheus || args.html => context.output.document(&text)?,
         None => context.output.print(&text)?,
     }
     Ok(severity(&args, &stats, context))
@@ -164,63 +171,6 @@ fn as_text(stats: &Stats, now: i64, since: Duration) -> String {
             one.scope, one.reason
         ));
     }
-    text
-}
-
-fn as_prometheus(stats: &Stats, now: i64) -> String {
-    let mut text = String::new();
-    let mut family = |name: &str, help: &str, samples: Vec<(String, f64)>| {
-        if samples.is_empty() {
-            return;
-        }
-        text.push_str(&format!("# HELP mailq_{name} {help}\n# TYPE mailq_{name} gauge\n"));
-        for (labels, number) in samples {
-            text.push_str(&format!("mailq_{name}{labels} {number}\n"));
-        }
-    };
-    let label = |name: &str, value: &str| {
-        format!(
-            "{name}=\"{}\"",
-            value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-        )
-    };
-    let mut mails = Vec::new();
-    for one in &stats.queues {
-        let states = [
-            ("due", one.due),
-            ("scheduled", one.scheduled),
-            ("sending", one.sending),
-            ("sent", one.sent),
-            ("failed", one.failed),
-        ];
-        for (state, count) in states {
-            let labels = format!("{{{},{}}}", label("queue", &one.queue), label("state", state));
-            mails.push((labels, count as f64));
-        }
-    }
-    let plain =
-        |number: Option<f64>| number.map(|n| (String::new(), n)).into_iter().collect::<Vec<_>>();
-    family("mails", "Mails in the queue by state.", mails);
-    let age = Some(seconds(stats.oldest_due_age_ms).unwrap_or(0.0));
-    family(
-        "oldest_due_age_seconds",
-        "How long the oldest due mail has been due; 0 without one.",
-        plain(age),
-    );
-    family("failed_ratio", "FAILED share of what finished since.", plain(stats.failed_ratio));
-    let quantiles = [("0.5", 0), ("0.95", 1), ("0.99", 2)];
-    let durations = quantiles.iter().filter_map(|(name, at)| {
-        let figure = percentiles(stats)[*at]?;
-        Some((format!("{{{}}}", label("quantile", name)), figure))
-    });
-    family("send_duration_seconds", "How long handing a mail over took.", durations.collect());
-    family("attempts_per_mail", "Attempts that a mail SENT took.", plain(stats.attempts_per_mail));
-    family("sent_per_minute", "Mails SENT a minute since.", plain(stats.sent_per_minute));
-    let open = stats.breakers.iter().map(|one| {
-        let is_open = one.tripped_at <= now && now < one.until;
-        (format!("{{{}}}", label("scope", &one.scope)), f64::from(u8::from(is_open)))
-    });
-    family("breaker_open", "Whether a smarthost is left alone.", open.collect());
     text
 }
 
