@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 pub use sweep::GRACE;
+pub use take_in::look_at;
 
 /// The longest error text, in bytes.
 const LONGEST_ERROR: usize = 300;

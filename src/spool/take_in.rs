@@ -3,7 +3,7 @@
 //! The copy is written under a name of its own, forced to the disk, and only then renamed to its digest: a crash leaves
 //! a stray copy for the sweep, never half a file under a digest.
 
-use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, open_regular};
+use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, digest_of, open_regular};
 use crate::domain::fault::{Fault, Kind, one_line};
 use crate::domain::message::{Attachment, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
@@ -40,16 +40,7 @@ impl Spool {
             return Err(changing(path));
         }
         self.put_in_place(copy, &digest).map_err(|error| self.unwritable(&error))?;
-        let own_name =
-            || path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Attachment {
-            filename: name.map_or_else(own_name, str::to_owned),
-            content_type: None,
-            storage_ref: format!("{SPOOL_SCHEME}{digest}"),
-            sha256: Some(digest),
-            size: Some(before.len()),
-            cid: None,
-        })
+        Ok(reference(path, name, before.len(), digest))
     }
 
     /// Copies exactly `size` bytes into an unfinished file, and works out their digest.
@@ -149,6 +140,29 @@ impl Spool {
                 .hint("this user must be able to write there; `spool` in the configuration names the folder"),
             _ => Fault::new(Kind::Io, told),
         }
+    }
+}
+
+/// What `take_in` would make of the file, without a copy. `limit` is the most bytes it may have.
+pub fn look_at(path: &Path, limit: u64) -> Result<Attachment, Fault> {
+    let mut source = open_source(path)?;
+    let size = source.metadata().map_err(|error| unreadable(path, &error))?.len();
+    check_limit(path, size, limit)?;
+    let digest = digest_of(&mut source).map_err(|error| unreadable(path, &error))?;
+    Ok(reference(path, None, size, digest))
+}
+
+/// The reference to the copy of `path` with this digest.
+fn reference(path: &Path, name: Option<&str>, size: u64, digest: String) -> Attachment {
+    let own_name =
+        || path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Attachment {
+        filename: name.map_or_else(own_name, str::to_owned),
+        content_type: None,
+        storage_ref: format!("{SPOOL_SCHEME}{digest}"),
+        sha256: Some(digest),
+        size: Some(size),
+        cid: None,
     }
 }
 

@@ -1,0 +1,104 @@
+//! What a mail says: a template with its parameters, or a subject with its text.
+
+use crate::commands::value;
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::message::BUILT_IN_TEMPLATE;
+use clap::Args;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// A template with its parameters, or a subject with its text.
+#[derive(Debug, Args)]
+pub struct Content {
+    /// The template.
+    #[arg(long, value_name = "NAME", required_unless_present = "subject", conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
+    pub template: Option<String>,
+    /// Its language: NAME/LOCALE/ is used over NAME/.
+    #[arg(long, value_name = "LOCALE", value_parser = value::text())]
+    pub locale: Option<String>,
+    /// A parameter that is a text.
+    #[arg(long, value_name = "K=V", allow_hyphen_values = true, value_parser = value::text())]
+    pub param: Vec<String>,
+    /// A parameter that is any JSON.
+    #[arg(long, value_name = "K=JSON", allow_hyphen_values = true, value_parser = value::text())]
+    pub param_json: Vec<String>,
+    /// All parameters as a JSON object: the text, `@FILE`, or `-` for stdin.
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, value_parser = value::text())]
+    pub params: Option<String>,
+    /// The subject of a mail without a template.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = value::text())]
+    pub subject: Option<String>,
+    /// Its text: the text, `@FILE`, or `-` for stdin.
+    #[arg(long, value_name = "TEXT|@FILE|-", requires = "subject", allow_hyphen_values = true, value_parser = value::text())]
+    pub body: Option<String>,
+    /// Its HTML: the text or `@FILE`.
+    #[arg(long, value_name = "TEXT|@FILE", requires = "subject", allow_hyphen_values = true, value_parser = value::text())]
+    pub html: Option<String>,
+}
+
+/// The template and its parameters.
+pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
+    let mut parameters = match &args.params {
+        Some(text) => object(&value::text_or_file("--params", text, true)?)?,
+        None => Map::new(),
+    };
+    let mut seen = BTreeSet::new();
+    let texts = args.param.iter().map(|pair| ("--param", pair));
+    for (option, pair) in texts.chain(args.param_json.iter().map(|pair| ("--param-json", pair))) {
+        let (key, text) = key_and_value(option, pair)?;
+        if !seen.insert(key.clone()) {
+            return Err(Fault::new(Kind::Usage, format!("{option}: {key:?} is given twice"))
+                .hint("a list is one value: --param-json 'names=[\"a\", \"b\"]'"));
+        }
+        let parsed = match option {
+            "--param" => Value::String(text),
+            _ => serde_json::from_str(&text).map_err(|e| {
+                Fault::new(Kind::Data, format!("{option} {key}: not JSON: {e}"))
+                    .hint(format!("a text needs no JSON: --param {key}=…"))
+            })?,
+        };
+        parameters.insert(key, parsed);
+    }
+    let Some(subject) = &args.subject else {
+        return Ok((args.template.clone().unwrap_or_default(), parameters));
+    };
+    if !parameters.is_empty() {
+        return Err(Fault::new(Kind::Usage, "--subject is sent as it is; it has no parameters")
+            .hint("use --template for a mail with parameters"));
+    }
+    let body =
+        args.body.as_deref().map(|text| value::text_or_file("--body", text, true)).transpose()?;
+    let html =
+        args.html.as_deref().map(|text| value::text_or_file("--html", text, false)).transpose()?;
+    parameters.insert("subject".into(), subject.clone().into());
+    if let Some(body) = body.or_else(|| html.is_none().then(String::new)) {
+        parameters.insert("body".into(), body.into());
+    }
+    if let Some(html) = html {
+        parameters.insert("html".into(), html.into());
+    }
+    Ok((BUILT_IN_TEMPLATE.to_owned(), parameters))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, Fault> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => {
+            Err(Fault::new(Kind::Data, "--params is no JSON object")
+                .hint("write {\"name\": \"Ada\"}"))
+        }
+        Err(e) => Err(Fault::new(Kind::Data, format!("--params is not JSON: {e}"))
+            .hint("write {\"name\": \"Ada\"}, or @FILE for a file")),
+    }
+}
+
+fn key_and_value(option: &str, pair: &str) -> Result<(String, String), Fault> {
+    match pair.split_once('=') {
+        Some(("", _)) => {
+            Err(Fault::new(Kind::Usage, format!("{option} {pair:?} has no key before the =")))
+        }
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(Fault::new(Kind::Usage, format!("{option} {pair:?} has no ="))
+            .hint(format!("write {option} key=value"))),
+    }
+}

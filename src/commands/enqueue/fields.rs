@@ -1,0 +1,90 @@
+//! Options that become columns: addresses, headers, the queue, the times.
+//!
+//! Each is read once; what is wrong with it is told with the option's name and its value.
+
+use super::EnqueueArgs;
+use crate::commands::Context;
+use crate::commands::value::{self, Moment};
+use crate::domain::address::{self, Mailbox};
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::header::check_header;
+use crate::output::Level;
+use std::collections::BTreeMap;
+
+/// Reads the address lists of an option, which may be given several times.
+pub(super) fn list(option: &str, texts: &[String]) -> Result<Vec<Mailbox>, Fault> {
+    let mut all = Vec::new();
+    for text in texts {
+        let found = address::parse_list(text).map_err(|fault| named(option, &fault))?;
+        if found.is_empty() {
+            return Err(Fault::new(Kind::Data, format!("{option} is empty: {text:?}"))
+                .hint("give an address, or leave the option out"));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+pub(super) fn one(option: &str, text: &str) -> Result<Mailbox, Fault> {
+    let mut all = list(option, &[text.to_owned()])?;
+    match (all.pop(), all.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(Fault::new(Kind::Data, format!("{option} takes one address: {text:?}"))),
+    }
+}
+
+/// `fault` with the option that it is about.
+fn named(option: &str, fault: &Fault) -> Fault {
+    let told = Fault::new(fault.kind(), format!("{option}: {fault}"));
+    match fault.next_step() {
+        Some(hint) => told.hint(hint),
+        None => told,
+    }
+}
+
+pub(super) fn check_queue(queue: &str) -> Result<(), Fault> {
+    let is_sound = !queue.is_empty()
+        && queue.len() <= 64
+        && queue.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    match is_sound {
+        true => Ok(()),
+        false => Err(Fault::new(Kind::Usage, format!("--queue {queue:?} is no name of a queue"))
+            .hint("letters, digits, _, - and . only, at most 64")),
+    }
+}
+
+pub(super) fn due(args: &EnqueueArgs, context: &Context, now: i64) -> Result<Option<i64>, Fault> {
+    if let Some(later) = args.r#in {
+        return Ok(Some(
+            now.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX / 4)),
+        ));
+    }
+    let Some(text) = &args.at else { return Ok(None) };
+    let Moment { at_ms, assumed_local } = value::moment("--at", text, now)?;
+    if assumed_local {
+        let shown = value::show_moment(at_ms);
+        context.output.say(
+            Level::Notice,
+            &format!("--at {text:?} names no zone: taken as {shown}, this host's time"),
+        );
+    }
+    Ok(Some(at_ms))
+}
+
+pub(super) fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Fault> {
+    let mut all = BTreeMap::new();
+    for text in texts {
+        let (name, value) = text.split_once(':').ok_or_else(|| {
+            Fault::new(Kind::Usage, format!("--header {text:?} has no colon"))
+                .hint("write --header 'Name: value'")
+        })?;
+        let value = value.trim_matches([' ', '\t']);
+        check_header(name, value).map_err(|fault| named("--header", &fault))?;
+        let is_twice = all.keys().any(|known: &String| known.eq_ignore_ascii_case(name));
+        if is_twice {
+            return Err(Fault::new(Kind::Usage, format!("--header {name} is given twice")));
+        }
+        all.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(all)
+}
