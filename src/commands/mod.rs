@@ -4,6 +4,7 @@ mod cancel;
 mod check;
 mod enqueue;
 mod list;
+mod named;
 mod prune;
 mod queue;
 mod reap;
@@ -122,8 +123,8 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Stats(args)) => stats::run(args, context),
         Some(Verb::List(args)) => list::run(args, context),
         Some(Verb::Show(args)) => show::run(args, context),
-        Some(Verb::Retry(args)) => retry::run(args, context),
-        Some(Verb::Cancel(args)) => cancel::run(args, context),
+        Some(Verb::Retry(args)) => retry::run(&args, context),
+        Some(Verb::Cancel(args)) => cancel::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(args, context),
     }

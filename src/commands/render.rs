@@ -1,7 +1,7 @@
 //! `mailq render`: what a template makes of parameters, before anybody gets it.
 
 use super::enqueue::{Content, content};
-use super::{Context, list};
+use super::{Context, named};
 use crate::domain::fault::{Fault, Kind};
 use crate::exit;
 use crate::output::Level;
@@ -24,7 +24,7 @@ pub fn run(args: RenderArgs, context: &Context) -> Result<u8> {
     let templates = Templates::new(Some(context.config.templates()));
     let (template, locale, parameters) = match &args.mail {
         Some(text) => {
-            let id = list::id(text)?;
+            let id = named::id(text)?;
             let record = context.store(Access::Read)?.show(id)?;
             let record =
                 record.ok_or_else(|| Fault::new(Kind::NoInput, format!("no mail {id}")))?;

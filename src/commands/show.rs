@@ -1,6 +1,6 @@
 //! `mailq show`: all of one mail, and why it did not go out.
 
-use super::{Context, list, value};
+use super::{Context, named, value};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{MailId, Record};
 use crate::domain::state::Status;
@@ -18,7 +18,7 @@ pub struct ShowArgs {
 }
 
 pub fn run(args: ShowArgs, context: &Context) -> Result<u8> {
-    let id = list::id(&args.id)?;
+    let id = named::id(&args.id)?;
     let store = context.store(Access::Read)?;
     let Some(record) = store.show(id)? else {
         return Err(Fault::new(Kind::NoInput, format!("no mail {id}"))

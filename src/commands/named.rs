@@ -1,0 +1,180 @@
+//! The mails that a command is about: named by id or found by a filter; and what an intervention made of each.
+
+use super::{Context, value};
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::message::MailId;
+use crate::domain::retry::millis;
+use crate::domain::state::Status;
+use crate::exit;
+use crate::host;
+use crate::store::{Access, Filter, Store};
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Which mails.
+#[derive(Debug, Args, Default)]
+pub struct Which {
+    /// Only mails in this state.
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Vec<Status>,
+    /// Only mails of this queue.
+    #[arg(long, value_name = "QUEUE", value_parser = value::text())]
+    queue: Vec<String>,
+    /// Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …).
+    #[arg(long, value_name = "REASON", value_parser = value::text())]
+    failure: Vec<String>,
+    /// Only mails to an address with this text in it.
+    #[arg(long, value_name = "TEXT", value_parser = value::text())]
+    to: Option<String>,
+    /// Only mails created since so long.
+    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    since: Option<Duration>,
+}
+
+impl Which {
+    /// The same for the store.
+    pub fn filter(&self, limit: Option<u64>) -> Filter {
+        Filter {
+            statuses: self.status.clone(),
+            queues: self.queue.clone(),
+            failures: self.failure.clone(),
+            recipient: self.to.clone(),
+            created_since: self.since.map(|since| host::now_ms().saturating_sub(millis(since))),
+            limit,
+            ..Filter::default()
+        }
+    }
+
+    /// Whether anything narrows it down.
+    pub fn is_everything(&self) -> bool {
+        self.status.is_empty()
+            && self.queue.is_empty()
+            && self.failure.is_empty()
+            && self.to.is_none()
+            && self.since.is_none()
+    }
+}
+
+fn status(word: &str) -> Result<Status, String> {
+    Status::from_word(&word.to_ascii_uppercase())
+        .ok_or_else(|| "is PENDING, SENDING, SENT or FAILED".to_owned())
+}
+
+/// The mails that an intervention is about.
+#[derive(Debug, Args)]
+pub struct Targets {
+    /// The mails' ids; `-` reads them from stdin.
+    id: Vec<String>,
+    #[command(flatten)]
+    which: Which,
+    /// Yes, all that the filter finds.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What became of a mail.
+pub enum Deed {
+    /// A word for a program and a phrase for a person.
+    Done(&'static str, &'static str),
+    /// It is in this state, which the command does not leave.
+    Refused(String),
+    Missing,
+}
+
+/// A command that changes single mails.
+pub struct Intervention {
+    /// The key under which `--json` tells what became of a mail.
+    pub key: &'static str,
+    /// Which mails it takes.
+    pub takes: &'static str,
+}
+
+impl Intervention {
+    /// Does `deed` to each of `targets` and tells what became of it. An id that was named must be there and be taken; a
+    /// filter takes what it finds.
+    pub fn run(
+        &self,
+        targets: &Targets,
+        context: &Context,
+        deed: impl FnOnce(&mut Store, &[MailId]) -> Result<Vec<(MailId, Deed)>, Fault>,
+    ) -> Result<u8> {
+        let ids = targets.ids(context)?;
+        let mut store = context.store(Access::Write)?;
+        let (mut missing, mut refused) = (None, None);
+        for (id, what) in deed(&mut store, &ids)? {
+            let (word, phrase) = match what {
+                Deed::Done(word, phrase) => (word, phrase.to_owned()),
+                Deed::Refused(state) => {
+                    let fault = Fault::new(Kind::Data, format!("mail {id} is {state}"));
+                    refused = refused.or(Some(fault.hint(self.takes)));
+                    ("refused", format!("{state}, left as it is"))
+                }
+                Deed::Missing => {
+                    let fault = Fault::new(Kind::NoInput, format!("no mail {id}"));
+                    missing = missing.or(Some(fault.hint("`mailq list` shows what is there")));
+                    ("missing", "not there".to_owned())
+                }
+            };
+            if context.json {
+                let mut told = Map::new();
+                told.insert("id".into(), id.0.into());
+                told.insert(self.key.into(), word.into());
+                context.output.json(&Value::Object(told))?;
+            } else {
+                context.output.line(&format!("mail {id}: {phrase}"))?;
+            }
+        }
+        match missing.or(refused) {
+            Some(fault) if !targets.id.is_empty() => Err(fault.into()),
+            _ => Ok(exit::DONE),
+        }
+    }
+}
+
+impl Targets {
+    /// The ids: given ones, those on stdin for `-`, or all that `which` finds, if `yes`.
+    fn ids(&self, context: &Context) -> Result<Vec<MailId>> {
+        let (ids, which, yes) = (&self.id, &self.which, self.yes);
+        if ids.is_empty() && which.is_everything() {
+            return Err(Fault::new(Kind::Usage, "no mail is named")
+                .hint(
+                    "give ids, - for ids on stdin, or a filter such as --status FAILED with --yes",
+                )
+                .into());
+        }
+        if ids.is_empty() {
+            let found = context.store(Access::Read)?.list(&which.filter(None))?;
+            if !yes {
+                return Err(Fault::new(Kind::Usage, format!("{} mails match", found.len()))
+                    .hint("add --yes to go on, or look first: mailq list")
+                    .into());
+            }
+            return Ok(found.into_iter().map(|(id, _)| id).collect());
+        }
+        if !which.is_everything() {
+            return Err(Fault::new(Kind::Usage, "give ids or a filter, not both").into());
+        }
+        let mut all = Vec::new();
+        for text in ids {
+            if text == "-" {
+                for word in value::stdin("ids")?.split_whitespace() {
+                    all.push(id(word)?);
+                }
+            } else {
+                all.push(id(text)?);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Reads the id of a mail.
+pub fn id(text: &str) -> Result<MailId, Fault> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(MailId(number)),
+        _ => Err(Fault::new(Kind::Usage, format!("{text:?} is no mail id"))
+            .hint("`mailq list` shows them")),
+    }
+}
