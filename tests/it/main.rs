@@ -16,6 +16,7 @@ mod concurrency;
 mod contrib;
 mod crash;
 mod layers;
+mod poison;
 mod readme;
 mod schema;
 
