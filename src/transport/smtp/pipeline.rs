@@ -70,7 +70,7 @@ impl Offer<'_> {
         let answers = self.ask_everybody(&screened)?;
         let words = |reply: &Reply, phase: Phase| format!("{reply} ({})", phase.words());
         if let Some((meaning, reply)) = &answers.mail {
-            settle(&mut screened.fates, fate(*meaning, words(reply, Phase::Mail)));
+            settle(&mut screened.fates, &fate(*meaning, words(reply, Phase::Mail)));
             return Ok(self.without_message(&answers, screened.fates));
         }
         let somebody = answers.somebody();
@@ -100,7 +100,7 @@ impl Offer<'_> {
         match meaning(Phase::Data, &Answer::Reply(reply.clone()), true) {
             Meaning::Proceed => self.hand_over(screened, next, before_end),
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
-                settle(&mut screened.fates, fate(verdict, words(&reply, Phase::Data)));
+                settle(&mut screened.fates, &fate(verdict, words(&reply, Phase::Data)));
                 self.session.needs_reset = true;
                 Ok((answered(screened.fates), self.keep()))
             }
@@ -126,7 +126,7 @@ impl Offer<'_> {
     /// Sends the message and reads what became of it.
     fn hand_over(
         mut self,
-        mut screened: Screened,
+        screened: Screened,
         next: Option<&Outgoing>,
         before_end: &mut dyn FnMut() -> bool,
     ) -> Result<(Outcome, Then), Halt> {
@@ -144,7 +144,7 @@ impl Offer<'_> {
         if let Err((phase, answer)) = self.send_message(&announcement)? {
             return match phase {
                 Phase::Dot => Ok((unknown(screened.fates, &answer), Then::Drop)),
-                _ => self.broken_off(screened.fates, answer),
+                _ => self.broken_off(screened.fates, &answer),
             };
         }
         if !due.is_empty() {
@@ -154,31 +154,36 @@ impl Offer<'_> {
         }
         let answer = self.session.wire.reply(self.clock.until(Phase::Dot));
         self.session.used = Instant::now();
-        match meaning(Phase::Dot, &answer, true) {
+        Ok(self.after_the_dot(screened, &answer))
+    }
+
+    /// What the answer to the dot makes of the mail.
+    fn after_the_dot(&mut self, mut screened: Screened, answer: &Answer) -> (Outcome, Then) {
+        match meaning(Phase::Dot, answer, true) {
             Meaning::Proceed => {
                 let then = self.keep();
                 if then == Then::Drop && self.is_contradicted() {
                     let why = "a second reply, which does not agree with the first";
                     let answer = Answer::Garbage(why.to_owned());
-                    return Ok((unknown(screened.fates, &answer), Then::Drop));
+                    return (unknown(screened.fates, &answer), Then::Drop);
                 }
-                settle(&mut screened.fates, Fate::Accepted);
-                Ok((answered(screened.fates), then))
+                settle(&mut screened.fates, &Fate::Accepted);
+                (answered(screened.fates), then)
             }
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
                 let words = format!("{answer} ({})", Phase::Dot.words());
-                settle(&mut screened.fates, fate(verdict, words));
+                settle(&mut screened.fates, &fate(verdict, words));
                 self.session.needs_reset = self.session.announced.is_none();
-                let is_over = matches!(&answer, Answer::Reply(reply) if reply.code == 421);
+                let is_over = matches!(answer, Answer::Reply(reply) if reply.code == 421);
                 let then = if is_over { Then::Drop } else { self.keep() };
-                Ok((answered(screened.fates), then))
+                (answered(screened.fates), then)
             }
             Meaning::Pause(_) | Meaning::Outage => {
-                let trouble = self.clock.trouble(Phase::Dot, &answer);
-                Ok((Outcome::Road(trouble), Then::Quit))
+                let trouble = self.clock.trouble(Phase::Dot, answer);
+                (Outcome::Road(trouble), Then::Quit)
             }
             Meaning::Crowded | Meaning::Reopen | Meaning::Unknown => {
-                Ok((unknown(screened.fates, &answer), Then::Drop))
+                (unknown(screened.fates, answer), Then::Drop)
             }
         }
     }
@@ -205,15 +210,15 @@ impl Offer<'_> {
     fn broken_off(
         &mut self,
         mut fates: Vec<Option<Fate>>,
-        answer: Answer,
+        answer: &Answer,
     ) -> Result<(Outcome, Then), Halt> {
-        match meaning(Phase::Body, &answer, true) {
+        match meaning(Phase::Body, answer, true) {
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
                 let words = format!("{answer} ({})", Phase::Body.words());
-                settle(&mut fates, fate(verdict, words));
+                settle(&mut fates, &fate(verdict, words));
                 Ok((answered(fates), Then::Drop))
             }
-            _ => Err(self.halt(Phase::Body, &answer)),
+            _ => Err(self.halt(Phase::Body, answer)),
         }
     }
 
@@ -304,7 +309,7 @@ fn fate(verdict: Meaning, words: String) -> Fate {
 }
 
 /// Gives `fate` to everybody who has none yet.
-fn settle(fates: &mut [Option<Fate>], fate: Fate) {
+fn settle(fates: &mut [Option<Fate>], fate: &Fate) {
     for slot in fates.iter_mut().filter(|slot| slot.is_none()) {
         *slot = Some(fate.clone());
     }
@@ -315,7 +320,7 @@ fn answered(fates: Vec<Option<Fate>>) -> Outcome {
 }
 
 fn unknown(mut fates: Vec<Option<Fate>>, answer: &Answer) -> Outcome {
-    settle(&mut fates, Fate::Accepted);
+    settle(&mut fates, &Fate::Accepted);
     Outcome::Unknown { fates: all(fates), words: format!("{}: {answer}", Phase::Dot.words()) }
 }
 

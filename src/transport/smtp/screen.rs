@@ -7,7 +7,7 @@ use super::reply::Capabilities;
 use super::settings::Settings;
 use crate::domain::address::Address;
 use crate::domain::fault::one_line;
-use crate::domain::message::Outgoing;
+use crate::domain::message::{Envelope, Outgoing};
 use crate::domain::outcome::{Defect, Fate, Outcome};
 
 /// A mail as it can be offered to one server.
@@ -29,19 +29,8 @@ impl Screened {
         settings: &Settings,
     ) -> Result<Screened, Outcome> {
         let envelope = &mail.envelope;
-        let everybody = std::iter::once(&envelope.sender).chain(&envelope.recipients);
-        if let Some(address) = everybody.into_iter().find(|address| !is_sayable(address)) {
-            let address = one_line(&address.to_string(), 100);
-            return Err(Outcome::Defective {
-                defect: Defect::Invalid,
-                words: format!("the address {address:?} cannot be said in SMTP"),
-            });
-        }
-        if envelope.recipients.is_empty() {
-            return Err(Outcome::Defective {
-                defect: Defect::Invalid,
-                words: "the mail has no recipient".to_owned(),
-            });
+        if let Some(words) = flaw(envelope) {
+            return Err(Outcome::Defective { defect: Defect::Invalid, words });
         }
         let all = |words: String| {
             Outcome::Answered(vec![Fate::Refused(words); envelope.recipients.len()])
@@ -74,6 +63,16 @@ impl Screened {
             || asked.iter().any(|at| needs_utf8(&envelope.recipients[*at]));
         Ok(Screened { asked, fates, size, needs_utf8 })
     }
+}
+
+/// Why this envelope can be offered to no server, if so.
+fn flaw(envelope: &Envelope) -> Option<String> {
+    let mut everybody = std::iter::once(&envelope.sender).chain(&envelope.recipients);
+    if let Some(address) = everybody.find(|address| !is_sayable(address)) {
+        let address = one_line(&address.to_string(), 100);
+        return Some(format!("the address {address:?} cannot be said in SMTP"));
+    }
+    envelope.recipients.is_empty().then(|| "the mail has no recipient".to_owned())
 }
 
 /// The header line that goes above the message, or nothing.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 /// How the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "STARTTLS is the command's name")]
 pub enum Tls {
     /// Not at all: written out by the administrator.
     None,

@@ -10,6 +10,8 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+#[cfg(target_os = "linux")]
+use std::os::linux::net::TcpStreamExt;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ struct Socket {
     is_polled: bool,
     /// The time outs that the kernel was told.
     told: [Option<Duration>; 2],
+    /// Whether something was read since the last write.
+    has_read: bool,
 }
 
 const READING: usize = 0;
@@ -40,7 +44,7 @@ impl Socket {
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.told[side].is_some_and(|told| told <= left && told >= left / 4) {
+        if self.told[side].is_some_and(|told| told <= left && told >= left / 16) {
             return Ok(());
         }
         let wait = if left > Duration::from_secs(4) {
@@ -76,12 +80,20 @@ impl Socket {
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_read && !self.is_polled {
+            // A server that sends its replies one by one, with Nagle's algorithm on, keeps the next one until this
+            // one is acknowledged, which the kernel puts off for 40 ms.
+            #[cfg(target_os = "linux")]
+            self.tcp.set_quickack(true)?;
+        }
+        self.has_read = true;
         self.persist(READING, |tcp| tcp.read(buffer))
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_read = false;
         self.persist(WRITING, |tcp| tcp.write(bytes))
     }
 
@@ -151,7 +163,8 @@ impl Wire {
     }
 
     fn new(tcp: TcpStream, peer: SocketAddr) -> Wire {
-        let socket = Socket { tcp, until: Instant::now(), is_polled: false, told: [None; 2] };
+        let until = Instant::now();
+        let socket = Socket { tcp, until, is_polled: false, told: [None; 2], has_read: false };
         Wire { stream: Stream::Plain(socket), input: Input::default(), peer }
     }
 

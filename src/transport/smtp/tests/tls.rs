@@ -116,7 +116,7 @@ fn a_mended_ca_file_lets_the_mails_go() {
     for (pem, is_good) in [("", false), ("nonsense", false), (certificate.pem.as_str(), true)] {
         let (settings, _file) = trusting(&sink, Tls::Implicit, pem);
         let outcome = send(&mut relay(settings), &mails(1)[0]);
-        assert_eq!(all_accepted(&[outcome.clone()]), is_good, "{outcome:?}");
+        assert_eq!(all_accepted(std::slice::from_ref(&outcome)), is_good, "{outcome:?}");
         if !is_good {
             assert!(road(outcome).words.contains("ca_file"));
         }
