@@ -282,6 +282,22 @@ mod tests {
         assert!(matches!(read(&endless), Parsed::Garbage(_)));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_trouble(
+            pieces in proptest::collection::vec(r"([0-9]{0,4}[ -]?.{0,9}(\r?\n)?|(250-|AUTH |SIZE |\n|\PC){0,40})", 0..20)
+        ) {
+            let mut input = Input::default();
+            for piece in pieces {
+                input.push(piece.as_bytes());
+                while let Parsed::Reply(reply) = input.next_reply() {
+                    assert!((100..600).contains(&reply.code) && reply.text.len() <= MAX_WORDS + 3);
+                    Capabilities::read(input.last_lines());
+                }
+            }
+        }
+    }
+
     #[test]
     fn capabilities_are_read_line_by_line() {
         let lines: Vec<String> = [

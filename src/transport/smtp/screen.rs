@@ -68,7 +68,7 @@ impl Screened {
 /// Why this envelope can be offered to no server, if so.
 fn flaw(envelope: &Envelope) -> Option<String> {
     let mut everybody = std::iter::once(&envelope.sender).chain(&envelope.recipients);
-    if let Some(address) = everybody.find(|address| !is_sayable(address)) {
+    if let Some(address) = everybody.find(|address| !is_sayable(&address.to_string())) {
         let address = one_line(&address.to_string(), 100);
         return Some(format!("the address {address:?} cannot be said in SMTP"));
     }
@@ -91,8 +91,7 @@ fn needs_utf8(address: &Address) -> bool {
 }
 
 /// Addresses were checked when they were read; this is the lock on the door itself.
-fn is_sayable(address: &Address) -> bool {
-    let text = address.to_string();
+fn is_sayable(text: &str) -> bool {
     let mut in_quotes = false;
     let mut escaped = false;
     for c in text.chars() {
@@ -108,4 +107,29 @@ fn is_sayable(address: &Address) -> bool {
         }
     }
     !in_quotes && text.len() <= 512
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_an_address_becomes_another_command() {
+        for text in
+            ["a@x.example", "\"odd user\"@x.example", "\"a>b\\\"c\"@x.example", "-a@x.example"]
+        {
+            assert!(is_sayable(text), "{text}");
+        }
+        for text in [
+            "a@x.example\r\nRCPT TO:<b@y.example",
+            "a@x.example> SIZE=1",
+            "a b@x.example",
+            "\"a\r\n\"@x.example",
+            "\"a\\\"@x.example",
+            "<a@x.example",
+        ] {
+            assert!(!is_sayable(text), "{text}");
+        }
+        assert!(!is_sayable(&"a".repeat(600)));
+    }
 }
