@@ -63,7 +63,7 @@ impl SendmailRelay {
     }
 
     /// It did not end in time. If it had the whole message it may have passed it on.
-    fn overdue(&self, mail: &Outgoing, written: &io::Result<()>) -> Outcome {
+    fn overdue(&self, mail: &Outgoing, written: io::Result<()>) -> Outcome {
         let limit = humantime::format_duration(self.limit);
         match written {
             Ok(()) => Outcome::Unknown {
@@ -128,7 +128,7 @@ impl Relay for SendmailRelay {
         }
         drop(out);
         let Some(status) = wait(&mut child, end) else {
-            return self.overdue(mail, &written);
+            return self.overdue(mail, written);
         };
         let complaint = complaint.and_then(|hear| hear.recv_timeout(COMPLAINT_LIMIT).ok());
         let outcome = self.judge(status, &complaint.unwrap_or_default(), mail);
@@ -283,7 +283,7 @@ mod tests {
     fn the_program_gets_the_envelope_and_the_message_with_its_line_ends() {
         let home = tempdir().unwrap();
         let directory = home.path();
-        let path = program(directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
+        let path = program(&directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
         let mail = mail(1, &["-a@x.example", "b@x.example"]);
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert_eq!(outcome, Outcome::Answered(vec![Fate::Accepted; 2]));

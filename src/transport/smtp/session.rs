@@ -46,7 +46,13 @@ impl<'a> Clock<'a> {
             | Meaning::Outage
             | Meaning::Unknown => None,
         };
-        Trouble { wait, ..self.out(phase, &answer.to_string()) }
+        let said = match answer {
+            Answer::Reply(reply) if reply.code < 400 => format!("{reply} (not the reply due here)"),
+            Answer::Reply(_) | Answer::Lost(_) | Answer::Silence(_) | Answer::Garbage(_) => {
+                answer.to_string()
+            }
+        };
+        Trouble { wait, ..self.out(phase, &said) }
     }
 
     /// The road is out for a reason of our own.

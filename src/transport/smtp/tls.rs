@@ -117,11 +117,14 @@ impl ServerCertVerifier for Checking {
             Err(Error::InvalidCertificate(CertificateError::Other(other)))
                 if other.0.to_string() == "CaUsedAsEndEntity"
         );
-        if only_marked && self.named.iter().any(|named| named == end_entity) {
-            verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-            return Ok(ServerCertVerified::assertion());
+        if !only_marked {
+            return verdict;
         }
-        verdict
+        if !self.named.iter().any(|named| named == end_entity) {
+            return Err(CertificateError::UnknownIssuer.into());
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

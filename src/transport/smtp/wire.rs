@@ -156,7 +156,8 @@ impl Wire {
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     failure = Answer::Silence(waited(begun));
                 }
-                Err(error) => failure = Answer::Lost(format!("{peer}: {error}")),
+                Err(error) if address(host).is_some() => failure = Answer::Lost(error.to_string()),
+                Err(error) => failure = Answer::Lost(format!("{}: {error}", peer.ip())),
             }
         }
         Err(failure)
@@ -313,9 +314,14 @@ impl Wire {
     }
 }
 
+/// The address that `host` is, where it is no name.
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_matches(['[', ']']).parse().ok()
+}
+
 /// The addresses of `host`. The resolver has time outs of its own, so it runs aside.
 fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, Answer> {
-    if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
+    if let Some(address) = address(host) {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
     let begun = Instant::now();

@@ -89,6 +89,7 @@ fn a_certificate_that_does_not_hold_is_an_outage() {
     });
     let rows = [
         (&good, &wrong.pem, "UnknownIssuer"),
+        (&wrong_authority, &good.pem, "UnknownIssuer"),
         (&wrong, &wrong.pem, "not valid for name"),
         (&wrong_authority, &wrong_authority.pem, "not valid for name"),
         (&old, &old.pem, "expired"),
