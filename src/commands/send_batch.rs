@@ -194,18 +194,8 @@ fn lane(queues: Vec<String>, others: bool, concurrency: usize, road: Road) -> La
 /// The smarthost's settings, as its transport wants them.
 pub fn settings(smtp: config::Smtp) -> smtp::Settings {
     let mut settings = smtp::Settings::new(smtp.host, smtp.port);
-    settings.tls = match smtp.tls {
-        config::Tls::None => smtp::Tls::None,
-        config::Tls::Opportunistic => smtp::Tls::Opportunistic,
-        config::Tls::StartTls => smtp::Tls::StartTls,
-        config::Tls::Implicit => smtp::Tls::Implicit,
-    };
-    settings.auth = match smtp.auth {
-        config::Auth::Auto => smtp::Auth::Auto,
-        config::Auth::Plain => smtp::Auth::Plain,
-        config::Auth::Login => smtp::Auth::Login,
-        config::Auth::XOAuth2 => smtp::Auth::XOauth2,
-    };
+    settings.tls = smtp.tls;
+    settings.auth = smtp.auth;
     settings.username = smtp.username;
     settings.password = smtp.password.map(|secret| smtp::Secret::new(move || secret.read()));
     settings.ca_file = smtp.ca_file;

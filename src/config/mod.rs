@@ -11,7 +11,7 @@ mod secret;
 pub mod units;
 mod value;
 
-pub use road::{Auth, Road, Smtp, Tls};
+pub use road::{Road, Smtp};
 pub use secret::Secret;
 pub use units::Rate;
 

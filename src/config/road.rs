@@ -6,6 +6,7 @@
 use super::value::Value;
 use super::{Config, Secret, path_of};
 use crate::transport::sendmail::SendmailRelay;
+use crate::transport::smtp::{Auth, Tls};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,24 +17,6 @@ pub enum Road {
     Smtp(Smtp),
     Sendmail { program: PathBuf },
     File { directory: PathBuf },
-}
-
-/// The encryption that is asked of the smarthost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tls {
-    None,
-    Opportunistic,
-    StartTls,
-    Implicit,
-}
-
-/// How to log in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
-    Auto,
-    Plain,
-    Login,
-    XOAuth2,
 }
 
 /// The smarthost and how to speak with it.
@@ -110,7 +93,7 @@ impl Config {
             auth: match text("smtp.auth").as_deref() {
                 Some("plain") => Auth::Plain,
                 Some("login") => Auth::Login,
-                Some("xoauth2") => Auth::XOAuth2,
+                Some("xoauth2") => Auth::XOauth2,
                 _ => Auth::Auto,
             },
             username,

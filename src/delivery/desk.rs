@@ -42,14 +42,15 @@ impl Desk {
     }
 
     /// Lays a job back that its sender could not begin.
-    pub fn put_back(&self, job: Job) -> Result<(), Job> {
+    /// When the desk is closed it comes back.
+    pub fn put_back(&self, job: Job) -> Option<Job> {
         let mut inner = self.inner();
         if inner.closed {
-            return Err(job);
+            return Some(job);
         }
         inner.jobs.push_front(job);
         self.bell.notify_one();
-        Ok(())
+        None
     }
 
     /// The next job; waits for one, `None` when there will be none.

@@ -254,7 +254,7 @@ impl Shift<'_> {
     /// Lays a mail that was not begun back on the desk, or gives it back to the queue when the desk is closed.
     fn lay_back(&mut self, ready: Option<Ready>) {
         let Some(ready) = ready else { return };
-        if let Err(job) = self.sender.desk.put_back(ready.job) {
+        if let Some(job) = self.sender.desk.put_back(ready.job) {
             self.report(job, vec![], None, None);
         }
     }

@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::time::Duration;
 
+/// Is given the rows of a transaction as JSON objects before they are deleted; returns when they are on disk.
+pub type Archive<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), Fault>;
+
 /// What to delete, and how gently.
 pub struct Pruning<'a> {
     /// Finished states (SENT, FAILED), each with the moment before which its mails go, in milliseconds since 1970.
@@ -16,8 +19,7 @@ pub struct Pruning<'a> {
     pub batch_size: usize,
     /// How long to leave others alone after each transaction.
     pub pause: Duration,
-    /// Is given the rows of each transaction as JSON objects before they are deleted; returns when they are on disk.
-    pub archive: Option<&'a mut dyn FnMut(&[Value]) -> Result<(), Fault>>,
+    pub archive: Option<Archive<'a>>,
     pub dry_run: bool,
 }
 
@@ -154,7 +156,7 @@ fn whole_rows(
     limit: i64,
 ) -> Result<Vec<Value>, rusqlite::Error> {
     let mut statement = tx.prepare_cached(sql)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query(named_params! { ":before": before, ":limit": limit })?;
     let mut whole = Vec::new();
     while let Some(row) = rows.next()? {

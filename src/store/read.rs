@@ -8,6 +8,9 @@ use crate::domain::state::Status;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, params_from_iter};
 
+/// A mail, or why its row cannot be read.
+pub type Found = (MailId, Result<Record, String>);
+
 /// Which mails to look at. Empty lists ask for all.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
@@ -26,7 +29,7 @@ pub struct Filter {
 
 impl Store {
     /// The mails that `filter` asks for, oldest first; a row that cannot be read is told in words.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<(MailId, Result<Record, String>)>, Fault> {
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Found>, Fault> {
         let (conditions, values) = conditions(filter);
         let mut sql = format!(
             "SELECT {}, {} FROM email_messages WHERE {conditions} ORDER BY id DESC",

@@ -41,10 +41,6 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was done, and the outcomes come back to be recorded later. The flag tells whether trying again may help.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the outcomes that could not be recorded must not be dropped"
-    )]
     pub fn turn(
         &mut self,
         turn: Turn<'_>,

@@ -283,7 +283,7 @@ mod tests {
     fn the_program_gets_the_envelope_and_the_message_with_its_line_ends() {
         let home = tempdir().unwrap();
         let directory = home.path();
-        let path = program(&directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
+        let path = program(directory, r#"printf '%s\n' "$@" >"$0.args"; cat >"$0.mail""#);
         let mail = mail(1, &["-a@x.example", "b@x.example"]);
         let outcome = relay(path).deliver(&mail, None, &mut || true);
         assert_eq!(outcome, Outcome::Answered(vec![Fate::Accepted; 2]));

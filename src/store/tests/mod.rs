@@ -117,7 +117,7 @@ fn a_key_names_one_mail() {
     let mut bench = bench();
     let keyed = Draft { idempotency_key: Some("k".into()), ..draft() };
     let first = bench.store.enqueue(std::slice::from_ref(&keyed), NOW).unwrap()[0];
-    let again = bench.store.enqueue(&[keyed.clone()], NOW + 1).unwrap()[0];
+    let again = bench.store.enqueue(std::slice::from_ref(&keyed), NOW + 1).unwrap()[0];
     assert_eq!((again.id, again.existed), (first.id, true));
     let other = Draft { to: "b@x.example".into(), ..keyed };
     let fault = bench.store.enqueue(&[draft(), other], NOW).unwrap_err();
