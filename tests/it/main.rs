@@ -12,6 +12,7 @@ mod support {
     pub mod smtp_sink;
 }
 
+mod bulk;
 mod concurrency;
 mod contrib;
 mod crash;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Args)]
 pub struct Content {
     /// The template.
-    #[arg(long, value_name = "NAME", required_unless_present = "subject", conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["subject", "bulk"], conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
     pub template: Option<String>,
     /// Its language: NAME/LOCALE/ is used over NAME/.
     #[arg(long, value_name = "LOCALE", value_parser = value::text())]
@@ -70,14 +70,24 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
         args.body.as_deref().map(|text| value::text_or_file("--body", text, true)).transpose()?;
     let html =
         args.html.as_deref().map(|text| value::text_or_file("--html", text, false)).transpose()?;
-    parameters.insert("subject".into(), subject.clone().into());
+    Ok((BUILT_IN_TEMPLATE.to_owned(), plain(subject, body, html)))
+}
+
+/// The parameters of the built-in template.
+pub(super) fn plain(
+    subject: &str,
+    body: Option<String>,
+    html: Option<String>,
+) -> Map<String, Value> {
+    let mut parameters = Map::new();
+    parameters.insert("subject".into(), subject.into());
     if let Some(body) = body.or_else(|| html.is_none().then(String::new)) {
         parameters.insert("body".into(), body.into());
     }
     if let Some(html) = html {
         parameters.insert("html".into(), html.into());
     }
-    Ok((BUILT_IN_TEMPLATE.to_owned(), parameters))
+    parameters
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Fault> {

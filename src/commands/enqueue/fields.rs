@@ -2,14 +2,15 @@
 //!
 //! Each is read once; what is wrong with it is told with the option's name and its value.
 
-use super::EnqueueArgs;
-use crate::commands::Context;
+use super::House;
 use crate::commands::value::{self, Moment};
 use crate::domain::address::{self, Mailbox};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::header::check_header;
+use crate::domain::retry::millis;
 use crate::output::Level;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Reads the address lists of an option, which may be given several times.
 pub(super) fn list(option: &str, texts: &[String]) -> Result<Vec<Mailbox>, Fault> {
@@ -53,24 +54,25 @@ pub(super) fn check_queue(queue: &str) -> Result<(), Fault> {
     }
 }
 
-pub(super) fn due(args: &EnqueueArgs, context: &Context, now: i64) -> Result<Option<i64>, Fault> {
-    if let Some(later) = args.r#in {
-        return Ok(Some(
-            now.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX / 4)),
-        ));
-    }
-    let Some(text) = &args.at else { return Ok(None) };
-    let Moment { at_ms, assumed_local } = value::moment("--at", text, now)?;
-    if assumed_local {
-        let shown = value::show_moment(at_ms);
-        context.output.say(
-            Level::Notice,
-            &format!("--at {text:?} names no zone: taken as {shown}, this host's time"),
-        );
-    }
-    Ok(Some(at_ms))
+/// `later` after `from`, in milliseconds.
+pub(super) fn after(from: i64, later: Duration) -> i64 {
+    from.saturating_add(millis(later))
 }
 
+/// The moment that `option` names.
+pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fault> {
+    let Moment { at_ms, assumed_local } = value::moment(option, text, house.now)?;
+    if assumed_local {
+        let shown = value::show_moment(at_ms);
+        house.context.output.say(
+            Level::Notice,
+            &format!("{option} {text:?} names no zone: taken as {shown}, this host's time"),
+        );
+    }
+    Ok(at_ms)
+}
+
+/// The headers of `--header`.
 pub(super) fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Fault> {
     let mut all = BTreeMap::new();
     for text in texts {
@@ -78,13 +80,22 @@ pub(super) fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Faul
             Fault::new(Kind::Usage, format!("--header {text:?} has no colon"))
                 .hint("write --header 'Name: value'")
         })?;
-        let value = value.trim_matches([' ', '\t']);
-        check_header(name, value).map_err(|fault| named("--header", &fault))?;
-        let is_twice = all.keys().any(|known: &String| known.eq_ignore_ascii_case(name));
-        if is_twice {
-            return Err(Fault::new(Kind::Usage, format!("--header {name} is given twice")));
-        }
-        all.insert(name.to_owned(), value.to_owned());
+        header(&mut all, name, value)?;
     }
     Ok(all)
+}
+
+/// Takes one more header into `all`.
+pub(super) fn header(
+    all: &mut BTreeMap<String, String>,
+    name: &str,
+    value: &str,
+) -> Result<(), Fault> {
+    let value = value.trim_matches([' ', '\t']);
+    check_header(name, value).map_err(|fault| named("--header", &fault))?;
+    if all.keys().any(|known: &String| known.eq_ignore_ascii_case(name)) {
+        return Err(Fault::new(Kind::Usage, format!("--header {name} is given twice")));
+    }
+    all.insert(name.to_owned(), value.to_owned());
+    Ok(())
 }

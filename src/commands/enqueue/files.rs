@@ -4,13 +4,15 @@ use super::EnqueueArgs;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::Attachment;
 use crate::spool::{self, Spool};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 /// A file that was asked for.
+#[derive(Clone)]
 pub(super) struct Wanted {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// What `cid:` in the HTML calls it; `None` for an ordinary attachment.
     pub(super) cid: Option<String>,
 }
@@ -46,20 +48,26 @@ fn inline(pair: &OsStr) -> Result<Wanted, Fault> {
     Ok(Wanted { path, cid: Some(cid.to_owned()) })
 }
 
+/// What this command has taken in already: a file that many mails want is copied once.
+pub(super) type Taken = HashMap<PathBuf, Attachment>;
+
 /// Copies the files into `spool`, or only looks at them where there is none. All must fit into one message of `limit`
 /// bytes.
 pub(super) fn take(
     wanted: Vec<Wanted>,
     spool: Option<&Spool>,
     limit: u64,
+    known: &mut Taken,
 ) -> Result<Vec<Attachment>, Fault> {
     let mut left = limit;
     let mut all = Vec::new();
     for Wanted { path, cid } in wanted {
-        let taken = match spool {
-            Some(spool) => spool.take_in(&path, None, left)?,
-            None => spool::look_at(&path, left)?,
+        let taken = match (known.get(&path), spool) {
+            (Some(taken), _) if taken.size.is_some_and(|size| size <= left) => taken.clone(),
+            (_, Some(spool)) => spool.take_in(&path, None, left)?,
+            (_, None) => spool::look_at(&path, left)?,
         };
+        known.entry(path).or_insert_with(|| taken.clone());
         // base64 makes four bytes of three.
         left = left.saturating_sub(taken.size.unwrap_or_default().saturating_mul(4) / 3);
         all.push(Attachment { cid, ..taken });

@@ -1,5 +1,6 @@
 //! `mailq enqueue`: check everything, copy the attachments, store the mail, print its id.
 
+mod bulk;
 mod content;
 mod fields;
 mod files;
@@ -18,8 +19,9 @@ use crate::store::{Access, Enqueued};
 use crate::templates::Templates;
 use anyhow::Result;
 use clap::Args;
-use files::Wanted;
-use serde_json::{Value, json};
+use files::{Taken, Wanted};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,6 +72,9 @@ pub struct EnqueueArgs {
     /// After how many attempts to give up [default: as configured].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_attempts: Option<u32>,
+    /// One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin.
+    #[arg(long, value_name = "FILE|-", conflicts_with = "key")]
+    bulk: Option<PathBuf>,
     /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
@@ -79,31 +84,158 @@ pub struct EnqueueArgs {
 }
 
 pub fn run(args: EnqueueArgs, context: &Context) -> Result<u8> {
-    let now = host::now_ms();
+    let house = House {
+        context,
+        templates: Templates::new(Some(context.config.templates())),
+        now: host::now_ms(),
+    };
     let mut warnings = Vec::new();
-    let wanted = files::wanted(&args)?;
-    let mut draft = draft(&args, &wanted, context, now, &mut warnings)?;
-    for warning in &warnings {
+    let mut mails = match &args.bulk {
+        Some(source) => bulk::mails(source, &args, &house, &mut warnings)?,
+        None => vec![Request::of(&args, &house)?.check(&house, &mut warnings)?],
+    };
+    let mut told = BTreeSet::new();
+    for warning in warnings.into_iter().filter(|warning| told.insert(warning.clone())) {
         if args.strict {
-            return Err(Fault::new(Kind::Data, warning.clone())
+            return Err(Fault::new(Kind::Data, warning)
                 .hint("--strict makes warnings errors")
                 .into());
         }
-        context.output.say(Level::Warning, warning);
+        context.output.say(Level::Warning, &warning);
     }
     let limit = context.config.max_message_size();
+    let spool = (!args.dry_run).then(|| Spool::new(context.config.spool(), Vec::new()));
+    let mut taken = Taken::default();
+    let mut drafts = Vec::with_capacity(mails.len());
+    for (mut draft, wanted) in mails.drain(..) {
+        draft.attachments = files::take(wanted, spool.as_ref(), limit, &mut taken)?;
+        drafts.push(draft);
+    }
     if args.dry_run {
-        draft.attachments = files::take(wanted, None, limit)?;
         context.output.say(Level::Notice, "dry run: nothing is stored");
-        context.output.json(&preview(&draft))?;
+        drafts.iter().try_for_each(|draft| context.output.json(&preview(draft)))?;
         return Ok(exit::DONE);
     }
-    let spool = Spool::new(context.config.spool(), Vec::new());
-    draft.attachments = files::take(wanted, Some(&spool), limit)?;
     let mut store = context.store(Access::Create)?;
-    let stored = store.enqueue(&[draft], now)?;
+    let stored = store.enqueue(&drafts, house.now)?;
     drop(store);
     print(&stored, context)
+}
+
+/// What every mail of one command is checked with.
+struct House<'a> {
+    context: &'a Context,
+    templates: Templates,
+    now: i64,
+}
+
+/// One mail as it is asked for: by the options alone, or by a line of `--bulk` over them.
+#[derive(Clone)]
+struct Request {
+    to: Vec<String>,
+    cc: Vec<String>,
+    bcc: Vec<String>,
+    from: Option<String>,
+    reply_to: Option<String>,
+    template: String,
+    locale: Option<String>,
+    parameters: Map<String, Value>,
+    /// Whether its HTML was typed, so that it is worth a look for images.
+    has_html: bool,
+    wanted: Vec<Wanted>,
+    headers: BTreeMap<String, String>,
+    queue: String,
+    due: Option<i64>,
+    expires_in: Option<Duration>,
+    key: Option<String>,
+    max_attempts: Option<u32>,
+}
+
+impl Request {
+    fn of(args: &EnqueueArgs, house: &House<'_>) -> Result<Request> {
+        let (template, parameters) = content(&args.content)?;
+        Ok(Request {
+            to: args.to.clone(),
+            cc: args.cc.clone(),
+            bcc: args.bcc.clone(),
+            from: args.from.clone(),
+            reply_to: args.reply_to.clone(),
+            template,
+            locale: args.content.locale.clone(),
+            parameters,
+            has_html: args.content.html.is_some(),
+            wanted: files::wanted(args)?,
+            headers: fields::headers(&args.header)?,
+            queue: args.queue.clone(),
+            due: match (args.r#in, &args.at) {
+                (Some(later), _) => Some(fields::after(house.now, later)),
+                (None, Some(at)) => Some(fields::at("--at", at, house)?),
+                (None, None) => None,
+            },
+            expires_in: args.expires_in,
+            key: args.key.clone(),
+            max_attempts: args.max_attempts,
+        })
+    }
+
+    /// Checks all of it. The files that it wants are not opened yet.
+    fn check(
+        self,
+        house: &House<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Draft, Vec<Wanted>), Fault> {
+        let config = &house.context.config;
+        let to = fields::list("--to", &self.to)?;
+        let cc = fields::list("--cc", &self.cc)?;
+        let bcc = fields::list("--bcc", &self.bcc)?;
+        if to.is_empty() && cc.is_empty() && bcc.is_empty() {
+            return Err(
+                Fault::new(Kind::Usage, "no recipient").hint("name one with --to, --cc or --bcc")
+            );
+        }
+        let from = self.from.as_deref().map(|text| fields::one("--from", text)).transpose()?;
+        if from.is_none() && !config.has_from() {
+            let from = config.from();
+            warnings.push(format!(
+                "no sender is configured, so the mail will be from {from}; set `from`, or give --from"
+            ));
+        }
+        let reply_to = self.reply_to.map(|text| fields::list("--reply-to", &[text])).transpose()?;
+        let locale = self.locale.as_deref();
+        let parameters = Value::Object(self.parameters);
+        warnings.extend(house.templates.check(&self.template, locale, &parameters)?);
+        let parameters_text = parameters.to_string();
+        let is_of_images = self.has_html || self.wanted.iter().any(|one| one.cid.is_some());
+        // What cannot be rendered yet fails, or is mended, when it is sent.
+        if is_of_images
+            && let Ok(letter) = house.templates.render(&self.template, locale, &parameters_text)
+        {
+            warnings.extend(files::mismatches(&self.wanted, letter.html.as_deref()));
+        }
+        fields::check_queue(&self.queue)?;
+        if self.key.as_deref() == Some("") {
+            return Err(Fault::new(Kind::Usage, "--key is empty"));
+        }
+        let due = self.due;
+        let draft = Draft {
+            queue: self.queue,
+            from: from.map(|one| address::write_list(&[one])),
+            reply_to: reply_to.map(|all| address::write_list(&all)),
+            to: address::write_list(&to),
+            cc: address::write_list(&cc),
+            bcc: address::write_list(&bcc),
+            template: self.template,
+            locale: self.locale,
+            parameters: parameters_text,
+            attachments: Vec::new(),
+            headers: self.headers,
+            max_attempts: self.max_attempts,
+            next_attempt_at: due,
+            expires_at: self.expires_in.map(|later| fields::after(due.unwrap_or(house.now), later)),
+            idempotency_key: self.key,
+        };
+        Ok((draft, self.wanted))
+    }
 }
 
 /// Ids are printed after the commit; a mail whose id nobody could read is queued all the same.
@@ -127,79 +259,6 @@ fn print(stored: &[Enqueued], context: &Context) -> Result<u8> {
 fn lost_id(unwritable: &Unwritable, id: &str) -> Fault {
     Fault::new(Kind::Io, format!("{unwritable}; mail {id} is queued"))
         .hint("with --key, running the command again queues no second one")
-}
-
-fn draft(
-    args: &EnqueueArgs,
-    wanted: &[Wanted],
-    context: &Context,
-    now: i64,
-    warnings: &mut Vec<String>,
-) -> Result<Draft> {
-    let (to, cc, bcc) = (
-        fields::list("--to", &args.to)?,
-        fields::list("--cc", &args.cc)?,
-        fields::list("--bcc", &args.bcc)?,
-    );
-    if to.is_empty() && cc.is_empty() && bcc.is_empty() {
-        return Err(Fault::new(Kind::Usage, "no recipient")
-            .hint("name one with --to, --cc or --bcc")
-            .into());
-    }
-    let from = args.from.as_deref().map(|text| fields::one("--from", text)).transpose()?;
-    if from.is_none() && !context.config.has_from() {
-        let from = context.config.from();
-        warnings.push(format!(
-            "no sender is configured, so the mail will be from {from}; set `from`, or give --from"
-        ));
-    }
-    let reply_to = args
-        .reply_to
-        .as_ref()
-        .map(|text| fields::list("--reply-to", std::slice::from_ref(text)))
-        .transpose()?;
-    let (template, parameters) = content(&args.content)?;
-    let templates = Templates::new(Some(context.config.templates()));
-    let told = templates.check(
-        &template,
-        args.content.locale.as_deref(),
-        &Value::Object(parameters.clone()),
-    )?;
-    warnings.extend(told);
-    let parameters = Value::Object(parameters);
-    let is_of_images = args.content.html.is_some() || wanted.iter().any(|one| one.cid.is_some());
-    // What cannot be rendered yet fails, or is mended, when it is sent.
-    if is_of_images
-        && let Ok(letter) =
-            templates.render(&template, args.content.locale.as_deref(), &parameters.to_string())
-    {
-        warnings.extend(files::mismatches(wanted, letter.html.as_deref()));
-    }
-    let due = fields::due(args, context, now)?;
-    let expires = args.expires_in.map(|after| {
-        due.unwrap_or(now).saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX / 4))
-    });
-    fields::check_queue(&args.queue)?;
-    if args.key.as_deref() == Some("") {
-        return Err(Fault::new(Kind::Usage, "--key is empty").into());
-    }
-    Ok(Draft {
-        queue: args.queue.clone(),
-        from: from.map(|one| address::write_list(&[one])),
-        reply_to: reply_to.map(|all| address::write_list(&all)),
-        to: address::write_list(&to),
-        cc: address::write_list(&cc),
-        bcc: address::write_list(&bcc),
-        template,
-        locale: args.content.locale.clone(),
-        parameters: parameters.to_string(),
-        attachments: Vec::new(),
-        headers: fields::headers(&args.header)?,
-        max_attempts: args.max_attempts,
-        next_attempt_at: due,
-        expires_at: expires,
-        idempotency_key: args.key.clone(),
-    })
 }
 
 /// What would be stored.
