@@ -5,7 +5,7 @@ use crate::config::Road;
 use crate::domain::fault::{Fault, Kind};
 use crate::exit;
 use crate::output::Level;
-use crate::store::Access;
+use crate::store::{self, Access};
 use crate::transport::smtp::SmtpRelay;
 use anyhow::Result;
 use clap::Args;
@@ -35,6 +35,9 @@ pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
         ("database".into(), context.store(Access::Read).map(|_| shown(config.database()))),
         ("spool".into(), spool(&config.spool()).map(|()| shown(&config.spool()))),
     ];
+    if let Some(warning) = store::network_warning(config.database()) {
+        context.output.say(Level::Warning, &warning);
+    }
     let workshop = send_batch::workshop(config)?;
     for name in workshop.templates.names() {
         let result = workshop.templates.parse(&name).map(|()| "parses".to_owned());

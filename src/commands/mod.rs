@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::domain::fault::Fault;
 use crate::exit;
 use crate::output::{Level, Output};
-use crate::store::{Access, Store};
+use crate::store::{self, Access, Store};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::error::Error;
@@ -90,7 +90,14 @@ pub struct Context {
 impl Context {
     /// Opens the database of the configuration.
     pub fn store(&self, access: Access) -> Result<Store, Fault> {
-        Store::open(self.config.database(), access)
+        let path = self.config.database();
+        if access == Access::Create
+            && !path.exists()
+            && let Some(warning) = store::network_warning(path)
+        {
+            self.output.say(Level::Warning, &warning);
+        }
+        Store::open(path, access)
     }
 }
 

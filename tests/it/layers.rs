@@ -28,6 +28,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("handlebars", &["templates"]),
     ("clap", &["commands", "main"]),
     ("rand", &["host"]),
+    ("rustix", &["store/place"]),
     ("std::env", &["config"]),
     ("SystemTime::now", &["host"]),
     ("Utc::now", &["host"]),
