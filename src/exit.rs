@@ -47,22 +47,27 @@ pub fn report(error: &anyhow::Error, output: &Output) -> u8 {
         return if unwritable.is_closed() { DONE } else { IO };
     }
     output.say(Level::Error, &format!("{error:#}"));
-    match error.downcast_ref::<Fault>() {
-        Some(fault) => {
-            if let Some(hint) = fault.next_step() {
-                output.hint(hint);
-            } else if fault.kind() == Kind::Bug {
-                output.hint(REPORT);
-            }
-            code(fault.kind())
+    let fault = error.downcast_ref::<Fault>();
+    let system = error.chain().find_map(|cause| cause.downcast_ref()).map(kind_of);
+    let kind = fault.map(Fault::kind).or(system).unwrap_or(Kind::Bug);
+    output.hint(fault.and_then(Fault::next_step).unwrap_or(usual_step(kind)));
+    code(kind)
+}
+
+/// The next step where the place that failed knows none that is nearer.
+fn usual_step(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Usage => "`mailq COMMAND --help` tells the options",
+        Kind::Data => "correct the value and run the command again",
+        Kind::NoInput => "check the name, and that this user may look there",
+        Kind::Bug => REPORT,
+        Kind::CannotCreate => {
+            "check that its directory is there and that this user may write in it"
         }
-        None => match error.chain().find_map(|cause| cause.downcast_ref()) {
-            Some(error) => code(kind_of(error)),
-            None => {
-                output.hint(REPORT);
-                BUG
-            }
-        },
+        Kind::Io => "the system's log may say more: journalctl -k",
+        Kind::TryAgain => "try again later",
+        Kind::Permission => "run as a user who may, or change the permissions",
+        Kind::Config => "the README tells all keys of the configuration and what they take",
     }
 }
 

@@ -109,11 +109,6 @@ impl Output {
         let text = format!("{prefix}{}\n", tame_line(line));
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
-
-    /// Writes `text` to stderr as it stands but for control characters: for usage messages.
-    pub fn complain(&self, text: &str) {
-        let _ = io::stderr().lock().write_all(tame(text).as_bytes());
-    }
 }
 
 fn write_out(bytes: &[u8]) -> Result<(), Unwritable> {

@@ -3,6 +3,7 @@
 mod cancel;
 mod check;
 mod enqueue;
+mod help;
 mod list;
 mod named;
 mod prune;
@@ -13,6 +14,7 @@ mod retry;
 mod send_batch;
 mod show;
 mod stats;
+mod usage;
 mod value;
 
 use crate::config::Config;
@@ -20,14 +22,15 @@ use crate::domain::fault::Fault;
 use crate::exit;
 use crate::output::{Level, Output};
 use crate::store::{self, Access, Store};
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
-use std::error::Error;
 use std::path::PathBuf;
+
+/// Where the help shows what every command takes: behind the command's own options.
+const GLOBAL: &str = "Global options";
 
 /// A durable outgoing e-mail queue for one host, on SQLite. Without a command: the queue, as Postfix's mailq shows it.
 #[derive(Debug, Parser)]
-#[command(name = "mailq", version, about, disable_help_subcommand = true)]
+#[command(name = "mailq", version, about, disable_help_subcommand = true, after_help = help::EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -38,45 +41,56 @@ pub struct Cli {
 #[derive(Debug, Args)]
 pub struct Global {
     /// The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing].
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = GLOBAL, display_order = 100)]
     config: Option<PathBuf>,
     /// The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db].
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = GLOBAL, display_order = 100)]
     db: Option<PathBuf>,
     /// Print results as JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 100)]
     json: bool,
     /// Say more on stderr.
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 100, conflicts_with = "quiet")]
     verbose: bool,
     /// Say only what is wrong on stderr.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 100)]
     quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Put a mail into the queue. Prints its id when it is on disk.
+    #[command(after_help = help::ENQUEUE)]
     Enqueue(Box<enqueue::EnqueueArgs>),
     /// Send what is due, until nothing is.
+    #[command(after_help = help::SEND_BATCH)]
     SendBatch(send_batch::SendBatchArgs),
     /// Return the mails of senders that died.
+    #[command(after_help = help::REAP)]
     Reap(reap::ReapArgs),
     /// Delete mails that finished long ago, and attachments nobody refers to.
+    #[command(after_help = help::PRUNE)]
     Prune(prune::PruneArgs),
     /// Count mails by queue and state; age, ratios, durations.
+    #[command(after_help = help::STATS)]
     Stats(stats::StatsArgs),
     /// List mails.
+    #[command(after_help = help::LIST)]
     List(list::ListArgs),
     /// Show all of one mail, and why it did not go out.
+    #[command(after_help = help::SHOW)]
     Show(show::ShowArgs),
     /// Give FAILED mails another chance; make waiting ones due now.
+    #[command(after_help = help::RETRY)]
     Retry(retry::RetryArgs),
     /// Take waiting mails out of the queue.
+    #[command(after_help = help::CANCEL)]
     Cancel(cancel::CancelArgs),
     /// Show what a template makes of parameters.
+    #[command(after_help = help::RENDER)]
     Render(render::RenderArgs),
     /// Look over configuration, database, templates, spool and smarthost.
+    #[command(after_help = help::CHECK)]
     Check(check::CheckArgs),
 }
 
@@ -105,7 +119,10 @@ impl Context {
 pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return explain(&error),
+        Err(error) => {
+            let journal = crate::config::journal_stream();
+            return usage::explain(&error, &Output::new(Level::Error, journal.as_deref()));
+        }
     };
     let most = match (cli.global.verbose, cli.global.quiet) {
         (true, _) => Level::Detail,
@@ -134,22 +151,5 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Cancel(args)) => cancel::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(args, context),
-    }
-}
-
-/// What clap says: help and version are results, everything else is wrong usage.
-fn explain(error: &clap::Error) -> u8 {
-    let output = Output::new(Level::Error, None);
-    let text = error.render().to_string();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match output.print(&text) {
-            Ok(()) => exit::DONE,
-            Err(unwritable) => exit::report(&unwritable.into(), &output),
-        },
-        _ => {
-            output.complain(&text);
-            let is_encoding = error.source().is_some_and(|cause| cause.is::<value::NotUtf8>());
-            if is_encoding { exit::DATA } else { exit::USAGE }
-        }
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 #[derive(Debug, Args, Default)]
 pub struct Which {
     /// Only mails in this state.
-    #[arg(long, value_name = "STATUS", value_parser = status)]
+    #[arg(long, value_name = "STATUS", value_parser = value::read(status))]
     status: Vec<Status>,
     /// Only mails of this queue.
     #[arg(long, value_name = "QUEUE", value_parser = value::text())]
@@ -29,7 +29,7 @@ pub struct Which {
     #[arg(long, value_name = "TEXT", value_parser = value::text())]
     to: Option<String>,
     /// Only mails created since so long.
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     since: Option<Duration>,
 }
 
@@ -66,6 +66,7 @@ fn status(word: &str) -> Result<Status, String> {
 #[derive(Debug, Args)]
 pub struct Targets {
     /// The mails' ids; `-` reads them from stdin.
+    #[arg(value_parser = value::text())]
     id: Vec<String>,
     #[command(flatten)]
     which: Which,

@@ -21,7 +21,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct PruneArgs {
     /// How long ago a mail must have finished [default: as configured, SENT 30d and FAILED 90d].
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     older_than: Option<Duration>,
     /// Only mails in this state [default: both].
     #[arg(long, value_name = "STATUS", ignore_case = true)]
@@ -30,7 +30,7 @@ pub struct PruneArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch_size: u32,
     /// How long to leave others alone after each transaction.
-    #[arg(long, value_name = "DURATION", default_value = "2ms", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "2ms", value_parser = value::duration(), allow_hyphen_values = true)]
     pause: Duration,
     /// Append the mails to this JSON Lines file, on disk before they are deleted.
     #[arg(long, value_name = "FILE")]

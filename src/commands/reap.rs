@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct ReapArgs {
     /// How old a lease must be to be over [default: the configured lease, 2m].
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     older_than: Option<Duration>,
     /// Say what would be done; do nothing.
     #[arg(long)]

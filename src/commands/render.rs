@@ -16,7 +16,7 @@ pub struct RenderArgs {
     #[command(flatten)]
     content: Content,
     /// Render this mail of the queue instead.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["template", "subject"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["template", "subject"], value_parser = super::value::text())]
     mail: Option<String>,
 }
 

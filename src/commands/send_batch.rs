@@ -44,7 +44,7 @@ pub struct SendBatchArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     concurrency: Option<u32>,
     /// How long to begin new mails.
-    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration(), allow_hyphen_values = true)]
     time_limit: Option<Duration>,
     /// Render what is due and say what would happen; send and change nothing.
     #[arg(long)]

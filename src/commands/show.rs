@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The mail's id.
+    #[arg(value_parser = value::text())]
     id: String,
 }
 

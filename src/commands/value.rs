@@ -4,6 +4,7 @@ use crate::config::units;
 use crate::domain::fault::{Fault, Kind};
 use chrono::{DateTime, Local, NaiveDateTime, TimeZone};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::error::Error;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
@@ -20,21 +21,32 @@ impl fmt::Display for NotUtf8 {
     }
 }
 
-impl std::error::Error for NotUtf8 {}
+impl Error for NotUtf8 {}
 
 /// For clap: a text; one that is not UTF-8 is refused by the option's name.
 pub fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|text| text.into_string().map_err(|_| NotUtf8))
 }
 
+/// For clap: what `read` makes of a text; one that is not UTF-8 is refused by the option's name.
+pub fn read<T>(read: fn(&str) -> Result<T, String>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    OsStringValueParser::new().try_map(move |text| -> Result<T, Box<dyn Error + Send + Sync>> {
+        let text = text.into_string().map_err(|_| NotUtf8)?;
+        Ok(read(&text)?)
+    })
+}
+
 /// For clap: a duration such as `90s`, `2m`, `30d`; `0s` is one.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    units::duration(text)
+pub fn duration() -> impl TypedValueParser<Value = Duration> {
+    read(units::duration)
 }
 
 /// For clap: a duration that is longer than nothing.
-pub fn positive_duration(text: &str) -> Result<Duration, String> {
-    units::positive_duration(text)
+pub fn positive_duration() -> impl TypedValueParser<Value = Duration> {
+    read(units::positive_duration)
 }
 
 /// A moment in milliseconds since 1970, and what was assumed about it.

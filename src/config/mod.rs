@@ -69,7 +69,8 @@ impl Config {
         let is_there = file::read(&path, &mut entries)?;
         if !is_there && named.is_some() {
             let message = format!("the configuration {} does not exist", path.display());
-            return Err(Fault::new(Kind::Config, message));
+            return Err(Fault::new(Kind::Config, message)
+                .hint("name another one with --config or $MAILQ_CONFIG"));
         }
         if let Some(folder) = path.parent() {
             entries.rebase(folder);

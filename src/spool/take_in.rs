@@ -225,7 +225,9 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
         _ if error.raw_os_error() == Some(libc::ELOOP) => Kind::NoInput,
         _ => Kind::Io,
     };
-    fault_about(path, kind, &error.to_string())
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or(&words);
+    fault_about(path, kind, &words.to_lowercase())
 }
 
 fn fault_about(path: &Path, kind: Kind, what: &str) -> Fault {

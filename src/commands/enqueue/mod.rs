@@ -61,10 +61,10 @@ pub struct EnqueueArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "in", allow_hyphen_values = true, value_parser = value::text())]
     at: Option<String>,
     /// How long from now to send it.
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     r#in: Option<Duration>,
     /// Do not send it later than so long after it is due.
-    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration(), allow_hyphen_values = true)]
     expires_in: Option<Duration>,
     /// A name for this mail: the same one again stores no second mail, and prints the first one's id.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true, value_parser = value::text())]

@@ -24,7 +24,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct StatsArgs {
     /// How far back ratios, durations and rates look.
-    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = value::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = value::positive_duration(), allow_hyphen_values = true)]
     since: Duration,
     /// Only this queue.
     #[arg(long, value_name = "QUEUE", value_parser = value::text())]
@@ -39,10 +39,10 @@ pub struct StatsArgs {
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Exit 1 if a mail is due for longer than this, 2 if for more than twice as long.
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     max_pending_age: Option<Duration>,
     /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if more than twice as large.
-    #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE", value_parser = value::read(units::share), allow_hyphen_values = true)]
     max_failed_ratio: Option<f64>,
 }
 

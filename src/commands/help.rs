@@ -1,0 +1,90 @@
+//! What `--help` and the man pages say beside the options: exit codes, examples, files.
+
+/// The documented exit codes; `exit` ends with no other one.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+   0  done, and durable
+  64  the command line is wrong
+  65  an address, JSON, a template or the text encoding is wrong
+  66  an input file, an attachment or a mail id is missing
+  70  a bug in mailq
+  73  a file cannot be created
+  74  reading or writing failed
+  75  try again: the database is busy, the disk is full, the smarthost is out
+  77  permission denied
+  78  the configuration is wrong
+
+With thresholds, stats ends with 0, 1 (warning) or 2 (critical).
+
+`mailq COMMAND --help` tells the options of a command.";
+
+pub const ENQUEUE: &str = "\
+Values:
+  A duration is written 90s, 2m, 1h 30m or 30d. TIME is 2026-12-24T09:00:00+01:00,
+  2026-12-24T08:00:00Z or +2d; without a zone it is this host's time, and mailq says so.
+  A value that begins with @ names a file; text that begins with @ goes into a file.
+
+Examples:
+  mailq enqueue --to 'Ada <ada@example.com>' --template welcome --param name=Ada
+  mailq enqueue --to ada@example.com --subject 'Backup failed' --body - < backup.log
+  mailq enqueue --to ada@example.com --template order_confirmation --params @order.json \\
+      --attach invoice.pdf --key order-17
+  mailq enqueue --to ada@example.com --template alert --param-json 'load=[1.5, 2]' \\
+      --in 10m --expires-in 1h --queue urgent";
+
+pub const SEND_BATCH: &str = "\
+Ends with 0 when it did its work, mails that were deferred or failed included, and with 75
+when the smarthost was out. SIGTERM and SIGINT let it finish the mails in hand.
+
+Examples:
+  mailq send-batch
+  mailq send-batch --queue urgent --limit 100 --time-limit 50s";
+
+pub const REAP: &str = "\
+Examples:
+  mailq reap
+  mailq reap --older-than 10m --dry-run";
+
+pub const PRUNE: &str = "\
+Mails that are PENDING or SENDING are never deleted.
+
+Examples:
+  mailq prune
+  mailq prune --older-than 7d --status SENT --archive sent.jsonl";
+
+pub const STATS: &str = "\
+Examples:
+  mailq stats
+  mailq stats --since 1h --max-pending-age 10m --max-failed-ratio 5%
+  mailq stats --prometheus --output /var/lib/node_exporter/mailq.prom";
+
+pub const LIST: &str = "\
+Examples:
+  mailq list --status FAILED --since 1d
+  mailq list --to ada@example.com --json";
+
+pub const SHOW: &str = "\
+Examples:
+  mailq show 17";
+
+pub const RETRY: &str = "\
+Examples:
+  mailq retry 17 18
+  mailq retry --status FAILED --failure rejected --since 1d --yes";
+
+pub const CANCEL: &str = "\
+Examples:
+  mailq cancel 17
+  mailq cancel --queue newsletter --status PENDING --yes";
+
+pub const RENDER: &str = "\
+Examples:
+  mailq render --template welcome --param name=Ada
+  mailq render --mail 17";
+
+pub const CHECK: &str = "\
+Ends with the code of the first problem, and with 0 without one.
+
+Examples:
+  mailq check
+  mailq check --offline --json";
