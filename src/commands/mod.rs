@@ -6,6 +6,8 @@ mod enqueue;
 mod help;
 mod list;
 mod named;
+#[cfg(test)]
+mod pages;
 mod prune;
 mod queue;
 mod reap;
