@@ -16,6 +16,7 @@
 mod commands;
 mod config;
 mod delivery;
+mod dkim;
 mod domain;
 mod exit;
 mod host;

@@ -1,7 +1,8 @@
 //! `mailq check`: everything that could stop a mail, looked at before one is sent.
 
 use super::{Context, send_batch};
-use crate::config::Road;
+use crate::config::{Dkim, Road};
+use crate::dkim::Signers;
 use crate::domain::fault::{Fault, Kind};
 use crate::exit;
 use crate::output::Level;
@@ -38,10 +39,13 @@ pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
     if let Some(warning) = store::network_warning(config.database()) {
         context.output.say(Level::Warning, &warning);
     }
-    let workshop = send_batch::workshop(config)?;
+    let workshop = send_batch::workshop(config, Signers::default())?;
     for name in workshop.templates.names() {
         let result = workshop.templates.parse(&name).map(|()| "parses".to_owned());
         findings.push((format!("template {name}"), result));
+    }
+    for dkim in config.dkim()? {
+        findings.push(signature(&dkim, context));
     }
     findings.extend(roads(args.offline, context));
     let mut worst = None;
@@ -78,6 +82,17 @@ fn spool(dir: &Path) -> Result<(), Fault> {
                 .hint(format!("create it for the user who enqueues: mkdir -p {}", dir.display())))
         }
     }
+}
+
+/// The key of a domain that signs must be one. Whether DNS has its other half is not asked.
+fn signature(dkim: &Dkim, context: &Context) -> Finding {
+    if let Some(warning) = dkim.warning() {
+        context.output.say(Level::Warning, &warning);
+    }
+    let (domain, selector) = (&dkim.domain, &dkim.selector);
+    let result = send_batch::signer(dkim)
+        .map(|signer| format!("{} as {selector}._domainkey.{domain}", signer.algorithm()));
+    (format!("dkim {domain}"), result)
 }
 
 /// The ways out: the usual one, and those of queues with their own.

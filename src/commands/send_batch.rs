@@ -1,8 +1,9 @@
 //! `mailq send-batch`: send what is due.
 
 use super::{Context, value};
-use crate::config::{self, Config, Road};
+use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
+use crate::dkim::{Signer, Signers};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::state::Status;
@@ -52,7 +53,8 @@ pub struct SendBatchArgs {
 }
 
 pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
-    let workshop = workshop(&context.config)?;
+    let signers = context.config.dkim()?.iter().map(signer).collect::<Result<_, Fault>>()?;
+    let workshop = workshop(&context.config, Signers::new(signers))?;
     if args.dry_run {
         return rehearse(&args, &workshop, context);
     }
@@ -118,8 +120,13 @@ fn round(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
+/// Reads the key of a domain that signs.
+pub fn signer(dkim: &Dkim) -> Result<Signer, Fault> {
+    Signer::read(&dkim.domain, &dkim.selector, &dkim.key_file)
+}
+
 /// What builds messages, from the configuration.
-pub fn workshop(config: &Config) -> Result<Workshop, Fault> {
+pub fn workshop(config: &Config, signers: Signers) -> Result<Workshop, Fault> {
     let read = |key: &str, text: &str| {
         address::parse_list(text)
             .map_err(|fault| Fault::new(Kind::Config, format!("{key} = {text:?}: {fault}")))
@@ -135,6 +142,7 @@ pub fn workshop(config: &Config) -> Result<Workshop, Fault> {
                 .transpose()?
                 .unwrap_or_default(),
         },
+        signers,
         max_message_size: config.max_message_size(),
     })
 }

@@ -38,15 +38,19 @@ pub(super) fn read(
         .filter(|(name, _)| !OTHERS.contains(&name.as_str()))
         .collect();
     variables.sort();
-    for (name, value) in variables {
+    for (name, given) in variables {
         let place = format!("$MAILQ_{name}");
-        let Some((queue, key)) = target(&name, entries.queues()) else {
-            continue;
+        let text = |given: OsString| match given.into_string() {
+            Ok(text) => Ok(Raw::Text(text)),
+            Err(_) => Err(Fault::new(Kind::Config, format!("{place} is not UTF-8"))),
         };
-        let value = value
-            .into_string()
-            .map_err(|_| Fault::new(Kind::Config, format!("{place} is not UTF-8")))?;
-        entries.put(queue.as_deref(), &key, &Raw::Text(value), &place)?;
+        if let Some((domain, key)) = domain_target(&name, entries) {
+            let domain = super::dkim::domain(&domain)
+                .map_err(|why| Fault::new(Kind::Config, format!("{place}: {why}")))?;
+            entries.put_for_domain(&domain, &key, &text(given)?, &place)?;
+        } else if let Some((queue, key)) = target(&name, entries.queues()) {
+            entries.put(queue.as_deref(), &key, &text(given)?, &place)?;
+        }
     }
     Ok(())
 }
@@ -68,6 +72,20 @@ fn target(name: &str, queues: &[String]) -> Option<(Option<String>, String)> {
         }
         _ => Some((None, key(&parts))),
     }
+}
+
+/// The domain and the key that `MAILQ_DKIM__EXAMPLE_COM__SELECTOR` means: `_` stands for what a name of a variable
+/// cannot have, and for a dot where no domain of the file says otherwise.
+fn domain_target(name: &str, entries: &Entries) -> Option<(String, String)> {
+    let (section, rest) = name.split_once("__")?;
+    let (written, key) = rest.split_once("__")?;
+    if !section.eq_ignore_ascii_case("dkim") {
+        return None;
+    }
+    let written = written.to_ascii_lowercase();
+    let known = entries.domains().keys().find(|known| known.replace(['.', '-'], "_") == written);
+    let domain = known.cloned().unwrap_or_else(|| written.replace('_', "."));
+    Some((domain, key.to_ascii_lowercase()))
 }
 
 #[cfg(test)]

@@ -53,6 +53,9 @@ pub(super) fn parse(text: &str, name: &str, entries: &mut Entries) -> Result<(),
                     read_queue(&queue, at, value, &place, entries)?;
                 }
             }
+            DeValue::Table(domains) if key == "dkim" => {
+                read_domains("", at, domains, &place, entries)?;
+            }
             DeValue::Table(section) => {
                 read_section(None, &key, at, section, &place, entries)?;
             }
@@ -86,6 +89,34 @@ fn read_queue(
                 read_section(Some(queue), &key, at, section, place, entries)?;
             }
             value => entries.put(Some(queue), &key, &raw(value), &place(at))?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads `[dkim."example.com"]`. Without the quotes it is the table `com` in `example`, and means the same.
+fn read_domains(
+    name: &str,
+    at: usize,
+    table: &DeTable<'_>,
+    place: Place<'_>,
+    entries: &mut Entries,
+) -> Result<(), Fault> {
+    let has_keys = table.values().any(|value| !matches!(value.get_ref(), DeValue::Table(_)));
+    let mut domain = String::new();
+    // A name too long to be one ends here, however deep its table goes.
+    if has_keys || name.len() > 253 || (table.is_empty() && !name.is_empty()) {
+        domain = super::dkim::domain(name)
+            .map_err(|why| Fault::new(Kind::Config, format!("{}: {why}", place(at))))?;
+        entries.name_domain(&domain);
+    }
+    for (at, key, value) in in_order(table) {
+        match value {
+            DeValue::Table(inner) => {
+                let dot = if name.is_empty() { "" } else { "." };
+                read_domains(&format!("{name}{dot}{key}"), at, inner, place, entries)?;
+            }
+            value => entries.put_for_domain(&domain, &key, &raw(value), &place(at))?,
         }
     }
     Ok(())

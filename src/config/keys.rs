@@ -16,6 +16,8 @@ enum Place {
     Queue,
     /// The base, and over again in a queue.
     Both,
+    /// Only inside `[dkim.DOMAIN]`.
+    Domain,
 }
 
 const TLS: &[&str] = &["none", "opportunistic", "starttls", "implicit"];
@@ -65,14 +67,47 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("retention.failed", Type::Duration, Place::Base),
     ("rate", Type::Rate, Place::Queue),
     ("concurrency", number(1, 256), Place::Queue),
+    ("selector", Type::Text, Place::Domain),
+    ("key_file", Type::Path, Place::Domain),
 ];
 
-/// What was given, each key at most once for the base and once for each queue.
+/// What a value is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope<'a> {
+    Base,
+    Queue(&'a str),
+    /// The mails that a domain sends.
+    Domain(&'a str),
+}
+
+impl Scope<'_> {
+    fn takes(self, place: Place) -> bool {
+        match place {
+            Place::Base => self == Scope::Base,
+            Place::Queue => matches!(self, Scope::Queue(_)),
+            Place::Both => !matches!(self, Scope::Domain(_)),
+            Place::Domain => matches!(self, Scope::Domain(_)),
+        }
+    }
+
+    /// `key` as the file would have it outside all tables.
+    fn shown(self, key: &str) -> String {
+        match self {
+            Scope::Base => key.to_owned(),
+            Scope::Queue(queue) => format!("queues.{queue}.{key}"),
+            Scope::Domain(domain) => format!("dkim.'{domain}'.{key}"),
+        }
+    }
+}
+
+/// What was given, each key at most once for the base, each queue and each domain.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
     values: BTreeMap<(Option<String>, &'static str), Value>,
     /// The queues that were named, in the order of the file: their priority.
     queues: Vec<String>,
+    /// The domains that sign, with what was said of them.
+    domains: BTreeMap<String, BTreeMap<&'static str, Value>>,
 }
 
 impl Entries {
@@ -84,16 +119,35 @@ impl Entries {
         raw: &Raw,
         place: &str,
     ) -> Result<(), Fault> {
-        let (name, kind) = find(queue.is_some(), key).ok_or_else(|| unknown(queue, key, place))?;
-        let value = kind.read(raw).map_err(|why| {
-            let shown = shown(queue, name);
-            Fault::new(Kind::Config, format!("{place}: {shown} = {} {why}", raw.words()))
-        })?;
+        let (name, value) = read(queue.map_or(Scope::Base, Scope::Queue), key, raw, place)?;
         if let Some(queue) = queue {
             self.name_queue(queue);
         }
         self.values.insert((queue.map(str::to_owned), name), value);
         Ok(())
+    }
+
+    /// Takes in the value of `key` for the mails of `domain`.
+    pub(super) fn put_for_domain(
+        &mut self,
+        domain: &str,
+        key: &str,
+        raw: &Raw,
+        place: &str,
+    ) -> Result<(), Fault> {
+        let (name, value) = read(Scope::Domain(domain), key, raw, place)?;
+        self.domains.entry(domain.to_owned()).or_default().insert(name, value);
+        Ok(())
+    }
+
+    /// Notes that mails of `domain` are to be signed.
+    pub(super) fn name_domain(&mut self, domain: &str) {
+        self.domains.entry(domain.to_owned()).or_default();
+    }
+
+    /// The domains that sign, each with its values.
+    pub(super) fn domains(&self) -> &BTreeMap<String, BTreeMap<&'static str, Value>> {
+        &self.domains
     }
 
     /// Notes that there is a queue `name`, behind those that were named before.
@@ -105,7 +159,8 @@ impl Entries {
 
     /// Paths that are relative so far lie below `folder`: that of the file which named them.
     pub(super) fn rebase(&mut self, folder: &Path) {
-        for value in self.values.values_mut() {
+        let of_domains = self.domains.values_mut().flat_map(BTreeMap::values_mut);
+        for value in self.values.values_mut().chain(of_domains) {
             match value {
                 // `$CREDENTIALS_DIRECTORY/…` is no path of this folder.
                 Value::Path(path) if !path.starts_with("$CREDENTIALS_DIRECTORY") => {
@@ -136,49 +191,49 @@ impl Entries {
     }
 }
 
-fn find(in_queue: bool, key: &str) -> Option<(&'static str, Type)> {
-    names(in_queue).find(|(name, _)| *name == key)
+/// The name of `key` and its value, or what is wrong with either.
+fn read(
+    scope: Scope<'_>,
+    key: &str,
+    raw: &Raw,
+    place: &str,
+) -> Result<(&'static str, Value), Fault> {
+    let (name, kind) =
+        names(scope).find(|(name, _)| *name == key).ok_or_else(|| unknown(scope, key, place))?;
+    let value = kind.read(raw).map_err(|why| {
+        let shown = scope.shown(name);
+        Fault::new(Kind::Config, format!("{place}: {shown} = {} {why}", raw.words()))
+    })?;
+    Ok((name, value))
 }
 
-fn names(in_queue: bool) -> impl Iterator<Item = (&'static str, Type)> {
+fn names(scope: Scope<'_>) -> impl Iterator<Item = (&'static str, Type)> {
     KEYS.iter()
-        .filter(move |(_, _, place)| match place {
-            Place::Base => !in_queue,
-            Place::Queue => in_queue,
-            Place::Both => true,
-        })
+        .filter(move |(_, _, place)| scope.takes(*place))
         .map(|(name, kind, _)| (*name, *kind))
 }
 
-fn shown(queue: Option<&str>, key: &str) -> String {
-    match queue {
-        Some(queue) => format!("queues.{queue}.{key}"),
-        None => key.to_owned(),
-    }
-}
-
 /// The fault for a key that does not exist. The value is not repeated: it may be a password under a wrong name.
-fn unknown(queue: Option<&str>, key: &str, place: &str) -> Fault {
-    let message = format!("{place}: unknown key {:?}", one_line(&shown(queue, key), 200));
+fn unknown(scope: Scope<'_>, key: &str, place: &str) -> Fault {
+    let message = format!("{place}: unknown key {:?}", one_line(&scope.shown(key), 200));
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let likeness = |name: &str| {
         // A key that stands in the wrong section is as near as one that is misspelt.
         let bare = strsim::jaro_winkler(&last(name), &last(key));
         strsim::jaro_winkler(name, key).max(bare)
     };
-    let nearest = names(queue.is_some())
-        .map(|(name, _)| name)
-        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let nearest =
+        names(scope).map(|(name, _)| name).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match nearest {
         Some(name) => Fault::new(Kind::Config, message)
-            .hint(format!("the nearest known key is {:?}", shown(queue, name))),
+            .hint(format!("the nearest known key is {:?}", scope.shown(name))),
         None => Fault::new(Kind::Config, message),
     }
 }
 
 /// The known key that `key` is a slip of the finger away from.
 pub(super) fn near(key: &str) -> Option<&'static str> {
-    names(false)
+    names(Scope::Base)
         .map(|(name, _)| name)
         .find(|name| strsim::damerau_levenshtein(name, key) <= 1 + name.len() / 8)
 }

@@ -3,6 +3,7 @@
 //! The only reader of the environment. Every key is checked when the configuration is read, but nothing that a key
 //! names is opened: no password, no certificate, no name of a host is looked up here.
 
+mod dkim;
 mod environment;
 mod file;
 mod keys;
@@ -11,6 +12,7 @@ mod secret;
 pub mod units;
 mod value;
 
+pub use dkim::Dkim;
 pub use road::{Road, Smtp};
 pub use secret::Secret;
 pub use units::Rate;
@@ -106,7 +108,7 @@ impl Config {
             let message = "transport.kind = \"file\" needs transport.directory";
             return Err(Fault::new(Kind::Config, message));
         }
-        Ok(())
+        self.dkim().map(drop)
     }
 
     /// The file that was read.

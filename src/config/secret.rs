@@ -62,17 +62,19 @@ impl Secret {
 
     /// What is wrong with how the password is kept, without reading it.
     pub fn warning(&self) -> Option<String> {
-        let Secret::File(path) = self else {
-            return None;
-        };
-        let mode = std::fs::metadata(path).ok()?.permissions().mode();
-        (mode & 0o004 != 0).then(|| {
-            format!(
-                "everybody on this host can read the password file {}; chmod o-r it",
-                path.display()
-            )
-        })
+        match self {
+            Secret::File(path) => open_to_all("password file", path),
+            Secret::Command(_) => None,
+        }
     }
+}
+
+/// The warning that everybody can read the file `path`, where that is so. `what` is what it is.
+pub(super) fn open_to_all(what: &str, path: &Path) -> Option<String> {
+    let mode = std::fs::metadata(path).ok()?.permissions().mode();
+    (mode & 0o004 != 0).then(|| {
+        format!("everybody on this host can read the {what} {}; chmod o-r it", path.display())
+    })
 }
 
 impl std::fmt::Display for Secret {
@@ -86,7 +88,7 @@ impl std::fmt::Display for Secret {
 }
 
 /// A path that begins with `$CREDENTIALS_DIRECTORY/` lies where systemd put the credentials.
-fn in_credentials(path: PathBuf) -> PathBuf {
+pub(super) fn in_credentials(path: PathBuf) -> PathBuf {
     let rest = path.strip_prefix(format!("${CREDENTIALS}"));
     match (rest, environment::variable(CREDENTIALS)) {
         (Ok(rest), Some(folder)) => PathBuf::from(folder).join(rest),

@@ -1,6 +1,7 @@
 //! Whole runs on a real database, over a road that does as it is told.
 
 use super::*;
+use crate::dkim::Signers;
 use crate::domain::address::parse_list;
 use crate::domain::message::{Draft, MailId, Outgoing};
 use crate::domain::outcome::{Fate, Outcome, Trouble};
@@ -116,6 +117,7 @@ impl House {
                 from: parse_list("me@x.example").unwrap().pop(),
                 reply_to: vec![],
             },
+            signers: Signers::default(),
             max_message_size: 1_000_000,
         };
         run(&mut self.store, plan, &workshop, &self.stop, &self.lines)

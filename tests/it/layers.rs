@@ -10,7 +10,7 @@ use std::path::Path;
 /// The parts, lowest floor first. A part may name itself and the parts on lower floors.
 const FLOORS: &[&[&str]] = &[
     &["domain"],
-    &["store", "templates", "mime", "spool", "transport", "host"],
+    &["store", "templates", "mime", "dkim", "spool", "transport", "host"],
     &["delivery"],
     &["config", "output"],
     &["exit"],
@@ -25,6 +25,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rustls", &["transport/smtp"]),
     ("rustls_native_certs", &["transport/smtp"]),
     ("smtp_proto", &["transport/smtp"]),
+    ("ring", &["dkim"]),
+    ("rustls_pki_types", &["dkim"]),
     ("handlebars", &["templates"]),
     ("clap", &["commands", "main"]),
     ("rand", &["host"]),

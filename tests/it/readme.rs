@@ -71,7 +71,7 @@ fn the_exit_codes_are_those_of_the_program() {
 
 #[test]
 fn every_key_of_the_configuration_is_told() {
-    let keys: Vec<(&str, bool)> = KEYS
+    let keys: Vec<(&str, &str)> = KEYS
         .split("const KEYS")
         .nth(1)
         .unwrap()
@@ -82,12 +82,17 @@ fn every_key_of_the_configuration_is_told() {
         .flat_map(|chunk| chunk.split("    (\""))
         .filter_map(|entry| {
             let (name, rest) = entry.split_once("\", ").or_else(|| entry.split_once("\",\n"))?;
-            Some((name, rest.contains("Place::Queue")))
+            let place = rest.split_once("Place::")?.1.split(')').next()?;
+            Some((name, place))
         })
         .collect();
     assert!(keys.len() > 30, "{keys:?}");
-    for (key, in_queues) in keys {
-        let told = if in_queues { format!("`queues.NAME.{key}`") } else { format!("`{key}`") };
+    for (key, place) in keys {
+        let told = match place {
+            "Queue" => format!("`queues.NAME.{key}`"),
+            "Domain" => format!("`dkim.DOMAIN.{key}`"),
+            _ => format!("`{key}`"),
+        };
         let row = README.lines().any(|line| line.starts_with("| `") && line.contains(&told));
         assert!(row, "the README has no {told}");
     }

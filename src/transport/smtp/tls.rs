@@ -3,7 +3,7 @@
 use super::settings::Settings;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -24,7 +24,7 @@ pub(super) struct Clients {
 
 /// The configuration that checks the server's certificate, or (`check` is false) only encrypts. The error is one line.
 pub(super) fn client(settings: &Settings, check: bool) -> Made {
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     if check {
         let make = || verifier(settings.ca_file.as_deref(), &provider).and_then(config(&provider));
         settings.clients.checking.get_or_init(make).clone()
