@@ -1,6 +1,6 @@
 //! `mailq render`: what a template makes of parameters, before anybody gets it.
 
-use super::enqueue::{Content, content};
+use super::enqueue::{Content, content, nothing_to_say};
 use super::{Context, named};
 use crate::domain::fault::{Fault, Kind};
 use crate::exit;
@@ -35,6 +35,9 @@ pub fn run(args: RenderArgs, context: &Context) -> Result<u8> {
         }
         None => {
             let (template, parameters) = content(&args.content)?;
+            if template.is_empty() {
+                return Err(nothing_to_say().into());
+            }
             let parameters = Value::Object(parameters);
             for warning in
                 templates.check(&template, args.content.locale.as_deref(), &parameters)?

@@ -6,6 +6,7 @@ use super::content::plain;
 use super::files::Wanted;
 use super::{EnqueueArgs, House, Request, fields};
 use crate::commands::value;
+use crate::config::units;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{BUILT_IN_TEMPLATE, Draft};
 use crate::output::Level;
@@ -215,9 +216,6 @@ fn one(
         }
         None => {}
     }
-    if mail.template.is_empty() {
-        return Err(Fault::new(Kind::Data, "no template and no subject"));
-    }
     if let Some(files) = line.attach {
         mail.wanted = files
             .into_vec()
@@ -233,7 +231,7 @@ fn one(
         mail.queue = queue;
     }
     let duration = |key: &str, text: &str| {
-        value::duration(text).map_err(|why| Fault::new(Kind::Data, format!("{key} {text:?} {why}")))
+        units::duration(text).map_err(|why| Fault::new(Kind::Data, format!("{key} {text:?} {why}")))
     };
     mail.due = match (line.at, line.r#in) {
         (Some(_), Some(_)) => return Err(Fault::new(Kind::Data, "at and in exclude each other")),

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Args)]
 pub struct Content {
     /// The template.
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["subject", "bulk"], conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
     pub template: Option<String>,
     /// Its language: NAME/LOCALE/ is used over NAME/.
     #[arg(long, value_name = "LOCALE", value_parser = value::text())]
@@ -36,7 +36,13 @@ pub struct Content {
     pub html: Option<String>,
 }
 
-/// The template and its parameters.
+/// Neither a template nor a subject was given.
+pub fn nothing_to_say() -> Fault {
+    Fault::new(Kind::Usage, "no template and no subject")
+        .hint("name a template with --template, or write --subject and --body")
+}
+
+/// The template, which is empty where none was given, and its parameters.
 pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
     let mut parameters = match &args.params {
         Some(text) => object(&value::text_or_file("--params", text, true)?)?,

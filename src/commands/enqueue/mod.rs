@@ -5,7 +5,7 @@ mod content;
 mod fields;
 mod files;
 
-pub use content::{Content, content};
+pub use content::{Content, content, nothing_to_say};
 
 use super::{Context, value};
 use crate::domain::address;
@@ -192,6 +192,9 @@ impl Request {
             return Err(
                 Fault::new(Kind::Usage, "no recipient").hint("name one with --to, --cc or --bcc")
             );
+        }
+        if self.template.is_empty() {
+            return Err(nothing_to_say());
         }
         let from = self.from.as_deref().map(|text| fields::one("--from", text)).transpose()?;
         if from.is_none() && !config.has_from() {
