@@ -14,15 +14,44 @@ mod support {
 
 mod bulk;
 mod concurrency;
+mod config;
 mod contrib;
 mod crash;
+mod enqueue;
+mod enqueue_refusals;
+mod exit_codes;
+mod help;
 mod layers;
+mod list_show;
 mod poison;
+mod prune;
+mod queue_listing;
 mod readme;
+mod reap;
+mod render_check;
+mod retry_cancel;
 mod schema;
+mod send_batch;
+mod stats;
 
 use std::fs;
 use std::path::Path;
+
+/// Durations that no option may take (BC-081): too long, negative, without a unit, a month for a minute, other digits.
+const TRAPS: [&str; 12] = [
+    "18446744073709551615s",
+    "18446744073709551615s 1000000000ns",
+    "1000000 years",
+    "300y",
+    "-5m",
+    "5",
+    "",
+    "1.5h",
+    "1M",
+    "５m",
+    "five minutes",
+    "s",
+];
 
 /// A file that no `mod` line names compiles nowhere, so its tests would never run and nobody would see it.
 #[test]

@@ -65,8 +65,12 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
         };
         parameters.insert(key, parsed);
     }
+    if let Some(template) = &args.template {
+        return Ok((template.clone(), parameters));
+    }
     let Some(subject) = &args.subject else {
-        return Ok((args.template.clone().unwrap_or_default(), parameters));
+        return Err(Fault::new(Kind::Usage, "no --template is named, and no --subject is given")
+            .hint("--template NAME, or --subject TEXT with --body or --html, says what the mail holds"));
     };
     if !parameters.is_empty() {
         return Err(Fault::new(Kind::Usage, "--subject is sent as it is; it has no parameters")

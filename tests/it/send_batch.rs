@@ -1,0 +1,175 @@
+//! `mailq send-batch`: limits, queues, the last line, a dry run, and an outage that costs nobody an attempt.
+
+use crate::support::rows::Rows;
+use crate::support::sandbox::Sandbox;
+use crate::support::smtp_sink::{Script, Sink};
+
+/// A sandbox with `count` mails for `sink`.
+fn queued(sink: &Sink, count: usize) -> Sandbox {
+    let sandbox = Sandbox::with_smtp(sink.port);
+    for n in 0..count {
+        let name = format!("name={n}");
+        sandbox.enqueue(&["--to", "a@example.com", "--template", "hello", "--param", &name]);
+    }
+    sandbox
+}
+
+#[test]
+fn everything_due_is_sent_and_counted() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 3);
+    sandbox.enqueue(&["--to", "later@example.com", "--subject", "S", "--in", "1h"]);
+    let seen = sandbox.mailq(&["send-batch"]);
+    seen.assert_code(0);
+    assert_eq!(seen.err, "");
+    let line = seen.out.trim_end();
+    assert!(
+        line.starts_with("sent 3, deferred 0, failed 0, outage no in ") && line.ends_with("/s)"),
+        "{seen}"
+    );
+    assert_eq!(sink.accepted().len(), 3);
+    let again = sandbox.mailq(&["send-batch", "--json"]);
+    let told = again.assert_code(0).json();
+    for (key, value) in [("sent", 0), ("deferred", 0), ("failed", 0), ("reaped", 0), ("expired", 0)]
+    {
+        assert_eq!(told[key], value, "{key}");
+    }
+    assert_eq!(told["outage"], false);
+    assert!(told["seconds"].is_number() && told["per_second"].is_number(), "{told}");
+    assert_eq!(sink.accepted().len(), 3);
+}
+
+#[test]
+fn limits_and_queues_are_kept() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 5);
+    let bulk = ["--to", "a@example.com", "--subject", "S", "--queue", "bulk"];
+    sandbox.enqueue(&bulk);
+    sandbox.enqueue(&[&bulk[..5], &["other"]].concat());
+    let sent = |more: &[&str]| {
+        let before = sink.accepted().len();
+        sandbox.mailq(&[&["send-batch"], more].concat()).assert_code(0);
+        sink.accepted().len() - before
+    };
+    assert_eq!(sent(&["--limit", "2", "--batch-size", "1", "--concurrency", "1"]), 2);
+    assert_eq!(sent(&["--queue", "bulk"]), 1);
+    assert_eq!(sent(&["--queue", "bulk", "--queue", "other"]), 1);
+    assert_eq!(sent(&["--limit", "0"]), 0);
+    assert_eq!(sent(&["--concurrency", "8", "--time-limit", "10m"]), 3);
+    assert_eq!(Rows::of(&sandbox).statuses(), [("SENT".to_owned(), 7)].into());
+}
+
+#[test]
+fn a_dry_run_renders_and_sends_nothing() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 2);
+    Rows::of(&sandbox).run(
+        "INSERT INTO email_messages (to_addrs, template, parameters) VALUES ('a@example.com', 'hello', '{}')",
+    );
+    let before: Vec<String> = Rows::of(&sandbox)
+        .all("SELECT json_array(status, attempt_count, locked_at) FROM email_messages", []);
+    let seen = sandbox.mailq(&["send-batch", "--dry-run", "-v"]);
+    assert_eq!(seen.assert_code(0).out, "would send 2, would fail 1\n");
+    assert!(
+        seen.err.contains("warning: mail 3 would fail: ") && seen.err.contains("`name`"),
+        "{seen}"
+    );
+    assert!(seen.err.contains("mail 1: 1 recipients, "), "{seen}");
+    let json = sandbox.mailq(&["send-batch", "--dry-run", "--json", "--limit", "1"]);
+    assert_eq!(json.assert_code(0).out, "{\"would_send\":1,\"would_fail\":0}\n");
+    assert_eq!(sink.connections(), 0);
+    let after: Vec<String> = Rows::of(&sandbox)
+        .all("SELECT json_array(status, attempt_count, locked_at) FROM email_messages", []);
+    assert_eq!(before, after);
+}
+
+#[test]
+fn verdicts_are_deferred_or_failed_with_exit_0() {
+    let sink = Script::new()
+        .on("RCPT:no@example.com", &["550 5.1.1 nobody here"])
+        .on("RCPT:wait@example.com", &["451 4.7.1 greylisted"])
+        .start();
+    let sandbox = queued(&sink, 1);
+    for to in ["no@example.com", "wait@example.com"] {
+        sandbox.enqueue(&["--to", to, "--subject", "S"]);
+    }
+    let seen = sandbox.mailq(&["send-batch"]);
+    assert!(
+        seen.assert_code(0).out.starts_with("sent 1, deferred 1, failed 1, outage no in "),
+        "{seen}"
+    );
+    let rows = Rows::of(&sandbox);
+    assert_eq!(rows.of_mail::<String>(2, "failure"), "rejected");
+    assert!(rows.of_mail::<String>(2, "error_message").contains("nobody here"));
+    assert_eq!(rows.of_mail::<i64>(3, "attempt_count"), 1);
+    assert!(rows.of_mail::<String>(3, "error_message").contains("greylisted"));
+}
+
+#[test]
+fn a_corrected_template_corrects_what_waits() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 1);
+    sandbox.template("hello", "Corrected {{name}}", "x", None);
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let mail = String::from_utf8(sink.accepted()[0].bytes.clone()).unwrap();
+    assert!(mail.contains("Subject: Corrected 0"), "{mail}");
+}
+
+#[test]
+fn no_secret_is_in_any_output() {
+    let sink = Script::new()
+        .offers(&["AUTH PLAIN LOGIN", "PIPELINING"])
+        .on("AUTH", &["535 5.7.8 no such login"])
+        .start();
+    let smtp = |source: &str| {
+        format!(
+            "[smtp]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nusername = \"user\"\n{source}\n",
+            sink.port
+        )
+    };
+    for source in [
+        "password_file = \"secret\"",
+        "password_command = \"echo hunter2; echo hunter2 >/dev/null\"",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("secret", "hunter2\n");
+        sandbox.configure(&smtp(source));
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S", "-v"]);
+        let mut all = String::new();
+        for args in [
+            &["send-batch", "-v"][..],
+            &["check", "-v"],
+            &["check", "--json"],
+            &["show", "1"],
+            &["stats"],
+            &["list"],
+            &[],
+        ] {
+            all.push_str(&sandbox.mailq(args).to_string());
+        }
+        assert!(all.contains("535"), "{all}");
+        let stored = std::fs::read(sandbox.database()).unwrap();
+        let stored = String::from_utf8_lossy(&stored);
+        for secret in ["hunter2", "AHVzZXIAaHVudGVyMg", "aHVudGVyMg"] {
+            assert!(!all.contains(secret), "{secret}\n{all}");
+            assert!(!stored.contains(secret), "{secret} is in the database");
+        }
+    }
+    assert!(sink.count("AUTH") > 0);
+}
+
+#[test]
+fn a_password_command_that_fails_keeps_its_output_to_itself() {
+    let sink = Script::new().offers(&["AUTH PLAIN"]).start();
+    let sandbox = Sandbox::new();
+    sandbox.configure(&format!(
+        "[smtp]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nusername = \"user\"\n\
+         password_command = \"echo hunter2; echo vault locked >&2; exit 3\"\n",
+        sink.port
+    ));
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    let seen = sandbox.mailq(&["send-batch", "-v"]);
+    assert!(!seen.to_string().contains("hunter2"), "{seen}");
+    assert!(seen.err.contains("vault locked"), "{seen}");
+    assert_eq!(Rows::of(&sandbox).of_mail::<i64>(1, "attempt_count"), 0);
+}
