@@ -216,6 +216,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         /// The plain reading of 3.4.4, line by line, against the one that streams.
         #[test]
         fn the_stream_digests_what_the_rules_say(
