@@ -142,7 +142,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__enqueue)
-            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --queue --at --in --expires-in --key --max-attempts --strict --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --queue --at --in --expires-in --key --max-attempts --bulk --strict --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -233,6 +233,10 @@ _mailq() {
                     return 0
                     ;;
                 --max-attempts)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bulk)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -64,6 +64,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long 
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l expires-in -d 'Do not send it later than so long after it is due' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l key -d 'A name for this mail: the same one again stores no second mail, and prints the first one\'s id' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l max-attempts -d 'After how many attempts to give up [default: as configured]' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bulk -d 'One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l strict -d 'Treat warnings as errors'
