@@ -50,7 +50,7 @@ const EXPIRE: &str = "UPDATE email_messages SET status = 'FAILED', failure = 'ex
 const EXPIRE_BY_AGE: &str = "UPDATE email_messages SET status = 'FAILED', failure = 'expired', finished_at = :now, \
      error_message = 'expired before it could be sent' || coalesce('; last error: ' || error_message, '') \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' \
-     AND queue = :queue AND next_attempt_at <= :oldest AND expires_at IS NULL LIMIT 500)";
+     AND queue = :queue AND next_attempt_at <= :oldest AND created_at <= :oldest AND expires_at IS NULL LIMIT 500)";
 
 const PULL_IN: &str = "UPDATE email_messages SET next_attempt_at = :now \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' \
@@ -152,7 +152,7 @@ const ANY_OVERDUE: &str = "SELECT EXISTS (SELECT 1 FROM email_messages WHERE sta
      OR EXISTS (SELECT 1 FROM email_messages WHERE status = 'PENDING' AND attempt_count > 0 AND next_attempt_at > :latest)";
 
 const OVERAGED: &str = "SELECT EXISTS (SELECT 1 FROM email_messages WHERE status = 'PENDING' \
-     AND queue = :queue AND next_attempt_at <= :oldest AND expires_at IS NULL)";
+     AND queue = :queue AND next_attempt_at <= :oldest AND created_at <= :oldest AND expires_at IS NULL)";
 
 /// The queues with a mail that is due for too long.
 fn overaged(

@@ -54,9 +54,10 @@ impl Change {
     }
 }
 
-/// When `mail` ends its waiting: its own `expires_at`, or `max_age` after it was due.
+/// When `mail` ends its waiting: its own `expires_at`, or `max_age` after it was made and due.
 pub fn deadline(mail: &Mail, policy: &Policy) -> i64 {
-    mail.expires_at.unwrap_or_else(|| mail.next_attempt_at.saturating_add(millis(policy.max_age)))
+    let since = mail.next_attempt_at.max(mail.created_at);
+    mail.expires_at.unwrap_or_else(|| since.saturating_add(millis(policy.max_age)))
 }
 
 /// A claimed mail goes back as it was: an outage, a shutdown. `error` is told where there is one; with `later` the

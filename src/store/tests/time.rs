@@ -32,6 +32,17 @@ fn waiting_ends_at_expires_at_or_max_age_after_it_was_due() {
 }
 
 #[test]
+fn a_mail_that_another_program_made_due_at_once_has_not_waited_since_1970() {
+    let mut bench = bench();
+    let id = bench.enqueue(1)[0];
+    bench.sql("UPDATE email_messages SET next_attempt_at = 0");
+    assert_eq!(bench.store.expire(&|_| 5 * DAY, DAY, NOW).unwrap(), 0);
+    assert_eq!(bench.claim("w", NOW)[0].lease.id(), id);
+    let mail = bench.store.show(id).unwrap().unwrap().unwrap().mail;
+    assert_eq!(state::deadline(&mail, &Policy::default()), NOW + 5 * DAY);
+}
+
+#[test]
 fn a_retry_that_a_wrong_clock_set_is_pulled_in_but_a_schedule_is_not() {
     let mut bench = bench();
     let scheduled = Draft { next_attempt_at: Some(NOW + 30 * DAY), ..draft() };
