@@ -1,5 +1,6 @@
 //! The rules of the room, tried on real template folders.
 
+mod arbitrary;
 mod escaping;
 mod formats;
 mod places;

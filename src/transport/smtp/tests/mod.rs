@@ -1,6 +1,7 @@
 //! The dialogue against a real server on loopback. Each test asks what the mail became and what the server saw.
 
 mod answers;
+mod arbitrary;
 mod auth;
 mod pipelining;
 mod recipients;
