@@ -3,7 +3,7 @@
 #
 #   powerloss.sh MAILQ [DIR [ACKS]]
 #
-# MAILQ is the executable. DIR keeps Debian's kernel and the two consoles (default: a new directory, removed at the end
+# MAILQ is the executable. DIR keeps Debian's kernel, the two consoles and what was read from them (default: a new directory, removed at the end
 # unless something is wrong). ACKS is how many ids are printed before the cut (default: 100). It prints one line and ends
 # with 0 when nothing was lost, 1 when something was or the trial says nothing, 69 when it cannot be made here.
 #
