@@ -3,9 +3,10 @@
 #
 #   powerloss.sh MAILQ [DIR [ACKS]]
 #
-# MAILQ is the executable. DIR keeps Debian's kernel, the two consoles and what was read from them (default: a new directory, removed at the end
-# unless something is wrong). ACKS is how many ids are printed before the cut (default: 100). It prints one line and ends
-# with 0 when nothing was lost, 1 when something was or the trial says nothing, 69 when it cannot be made here.
+# MAILQ is the executable. DIR keeps Debian's kernel, the two consoles and what was read from them (default: a new
+# directory, removed at the end unless something is wrong). ACKS is how many ids are printed before the cut (default:
+# 100). It prints one line and ends with 0 when nothing was lost, 1 when something was or the trial says nothing, 69 when
+# it cannot be made here.
 #
 # The machine is virtual and small: Debian's kernel, an initial ramdisk with busybox, sqlite3 and mailq, and an ext4 disk
 # for the queue. The cut is a SIGKILL to qemu, which takes the guest's memory with it: what no fsync brought to the disk is
