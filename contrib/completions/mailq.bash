@@ -142,7 +142,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__enqueue)
-            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --queue --at --in --expires-in --key --max-attempts --bulk --strict --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --max-attempts --bulk --strict --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -209,6 +209,10 @@ _mailq() {
                     return 0
                     ;;
                 --header)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --list-unsubscribe)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -58,6 +58,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l html -d 'Its HTM
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l attach -d 'Attach a file: it is copied now' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l inline -d 'An image in the HTML, shown where it says `cid:CID`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l header -d 'A further header (`Name: value`)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l list-unsubscribe -d 'Where a reader\'s mail program unsubscribes: an https address, at which one POST does it (RFC 8058)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l queue -d 'The queue it waits in' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to send it: a time with its zone, or `+2d`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long from now to send it' -r

@@ -52,6 +52,8 @@ fn every_option_reaches_its_column() {
         "logo=logo.png",
         "--header",
         "List-Id: <l.example.com>",
+        "--list-unsubscribe",
+        "https://example.com/u?t=1",
         "--queue",
         "bulk",
         "--at",
@@ -75,7 +77,10 @@ fn every_option_reaches_its_column() {
     assert_eq!(text("template"), "full");
     assert_eq!(text("locale"), "de");
     assert_eq!(text("parameters"), r#"{"name":"option","x":1.50,"n":[1,2]}"#);
-    assert_eq!(text("headers"), r#"{"List-Id":"<l.example.com>"}"#);
+    assert_eq!(
+        text("headers"),
+        r#"{"List-Id":"<l.example.com>","List-Unsubscribe":"<https://example.com/u?t=1>"}"#
+    );
     assert_eq!(text("queue"), "bulk");
     assert_eq!(text("idempotency_key"), "k1");
     assert_eq!(rows.of_mail::<i64>(1, "max_attempts"), 7);

@@ -74,6 +74,9 @@ fn wrong_data_is_named_and_stores_nothing() {
         (&["--reply-to", "x"], "--reply-to: "),
         (&["--param-json", "n={"], "--param-json n"),
         (&["--header", "Bcc: x@example.com"], "--header: "),
+        (&["--list-unsubscribe", "http://example.com/u"], "--list-unsubscribe \"http:"),
+        (&["--list-unsubscribe", "https://example.com/>,<mailto:x@y>"], "is no https address"),
+        (&["--list-unsubscribe", "https://é.example/"], "is no https address"),
         (&["--header", "X-A: a\r\nBcc: b@example.com"], "--header: "),
     ] {
         assert_refused(&sandbox, &hello(&sandbox, more), 65, what);

@@ -72,8 +72,11 @@ pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fau
     Ok(at_ms)
 }
 
-/// The headers of `--header`.
-pub(super) fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Fault> {
+/// The headers of `--header` and `--list-unsubscribe`.
+pub(super) fn headers(
+    texts: &[String],
+    unsubscribe: Option<&str>,
+) -> Result<BTreeMap<String, String>, Fault> {
     let mut all = BTreeMap::new();
     for text in texts {
         let (name, value) = text.split_once(':').ok_or_else(|| {
@@ -82,7 +85,23 @@ pub(super) fn headers(texts: &[String]) -> Result<BTreeMap<String, String>, Faul
         })?;
         header(&mut all, name, value)?;
     }
+    if let Some(url) = unsubscribe {
+        // List-Unsubscribe-Post follows from it when the message is built.
+        header(&mut all, "List-Unsubscribe", &format!("<{}>", https(url)?))?;
+    }
     Ok(all)
+}
+
+/// `url`, which is one that RFC 8058 can use.
+fn https(url: &str) -> Result<&str, Fault> {
+    let is_plain = |b: u8| b.is_ascii_graphic() && !b"<>\"".contains(&b);
+    let is_https = url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
+    if is_https && url.len() > 8 && url.bytes().all(is_plain) {
+        return Ok(url);
+    }
+    let told = format!("--list-unsubscribe {url:?} is no https address");
+    Err(Fault::new(Kind::Data, told)
+        .hint("a mailto: or several addresses go into --header 'List-Unsubscribe: <…>, <…>'"))
 }
 
 /// Takes one more header into `all`.

@@ -54,6 +54,9 @@ pub struct EnqueueArgs {
     /// A further header (`Name: value`).
     #[arg(long, value_name = "NAME: VALUE", allow_hyphen_values = true, value_parser = value::text())]
     header: Vec<String>,
+    /// Where a reader's mail program unsubscribes: an https address, at which one POST does it (RFC 8058).
+    #[arg(long, value_name = "URL", value_parser = value::text())]
+    list_unsubscribe: Option<String>,
     /// The queue it waits in.
     #[arg(long, value_name = "QUEUE", default_value = "default", value_parser = value::text())]
     queue: String,
@@ -165,7 +168,7 @@ impl Request {
             parameters,
             has_html: args.content.html.is_some(),
             wanted: files::wanted(args)?,
-            headers: fields::headers(&args.header)?,
+            headers: fields::headers(&args.header, args.list_unsubscribe.as_deref())?,
             queue: args.queue.clone(),
             due: match (args.r#in, &args.at) {
                 (Some(later), _) => Some(fields::after(house.now, later)),
