@@ -221,13 +221,17 @@ pub fn settings(smtp: config::Smtp) -> smtp::Settings {
 fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Result<u8> {
     let store = context.store(Access::Read)?;
     let now = host::now_ms();
-    let due = store.list(&Filter {
+    let mut due = store.list(&Filter {
         statuses: vec![Status::Pending],
         queues: args.queue.clone(),
         due_at: Some(now),
-        limit: args.limit,
         ..Filter::default()
     })?;
+    // A run takes those first that are due for longest, and so does its rehearsal.
+    due.sort_by_key(|(id, record)| {
+        (record.as_ref().map_or(0, |record| record.mail.next_attempt_at), *id)
+    });
+    due.truncate(args.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)));
     let (mut good, mut bad) = (0u64, 0u64);
     for (id, record) in due {
         let made = record

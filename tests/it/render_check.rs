@@ -1,1 +1,96 @@
-//! To come.
+//! `mailq render` and `mailq check`: what a mail would look like, and what would stop it, before anybody gets it.
+
+use crate::support::rows::Rows;
+use crate::support::sandbox::Sandbox;
+use crate::support::smtp_sink::Script;
+use std::fs;
+
+#[test]
+fn render_shows_what_would_be_sent() {
+    let sandbox = Sandbox::new();
+    sandbox.template("both", "S {{name}}", "T {{name}}\n", Some("<p>{{name}}</p>"));
+    let seen = sandbox.mailq(&["render", "--template", "both", "--param", "name=A&B"]);
+    assert_eq!(
+        seen.assert_code(0).out,
+        "Subject: S A&B\n\n--- text ---\nT A&B\n\n--- html ---\n<p>A&amp;B</p>\n"
+    );
+    let json = sandbox.mailq(&["render", "--template", "both", "--param", "name=A&B", "--json"]);
+    assert_eq!(json.assert_code(0).json()["html"], "<p>A&amp;B</p>");
+    let plain = sandbox.mailq(&["render", "--subject", "S", "--body", "B"]);
+    assert_eq!(plain.assert_code(0).out, "Subject: S\n\n--- text ---\nB\n");
+    assert!(!sandbox.database().exists());
+}
+
+#[test]
+fn render_shows_a_mail_of_the_queue() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--template", "hello", "--param", "name=Ada"]);
+    let seen = sandbox.mailq(&["render", "--mail", "1"]);
+    assert!(seen.assert_code(0).out.starts_with("Subject: Hello Ada\n"), "{seen}");
+    sandbox.mailq(&["render", "--mail", "1", "--template", "hello"]).assert_code(64);
+    sandbox.mailq(&["render"]).assert_code(64);
+    fs::remove_dir_all(sandbox.path("templates/hello")).unwrap();
+    sandbox.mailq(&["render", "--mail", "1"]).assert_code(65);
+}
+
+#[test]
+fn check_looks_at_everything() {
+    let sink = Script::new().start();
+    let sandbox = Sandbox::with_smtp(sink.port);
+    Rows::of(&sandbox).run(include_str!("../../schema.sql"));
+    let seen = sandbox.mailq(&["check"]);
+    seen.assert_code(0);
+    for name in ["configuration", "database", "spool", "template hello", "transport"] {
+        assert!(
+            seen.out.lines().any(|line| line.starts_with(&format!("ok       {name}: "))),
+            "{name}\n{seen}"
+        );
+    }
+    assert_eq!(sink.connections(), 1);
+    assert_eq!(sink.count("MAIL"), 0);
+    let offline = sandbox.mailq(&["check", "--offline", "--json"]);
+    for line in offline.assert_code(0).out.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["ok"], true, "{line}");
+    }
+    assert_eq!(sink.connections(), 1);
+}
+
+#[test]
+fn check_names_each_problem_and_ends_with_its_code() {
+    let sandbox = Sandbox::new();
+    let seen = sandbox.mailq(&["check"]);
+    seen.assert_code(66);
+    assert!(seen.out.contains("PROBLEM  database: no database at $DIR/mailq.db"), "{seen}");
+    assert!(!sandbox.database().exists());
+    Rows::of(&sandbox).run(include_str!("../../schema.sql"));
+    sandbox.template("broken", "{{#if}", "x", None);
+    let seen = sandbox.mailq(&["check"]);
+    seen.assert_code(65);
+    assert!(seen.out.contains("PROBLEM  template broken: broken/subject.hbs:1"), "{seen}");
+    fs::remove_dir_all(sandbox.path("templates/broken")).unwrap();
+    fs::remove_dir_all(sandbox.path("out")).unwrap();
+    let seen = sandbox.mailq(&["check"]);
+    seen.assert_code(78);
+    assert!(seen.out.contains("PROBLEM  transport: no directory $DIR/out"), "{seen}");
+}
+
+#[test]
+fn check_warns_of_a_password_that_everybody_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    Rows::of(&sandbox).run(include_str!("../../schema.sql"));
+    let secret = sandbox.write("secret", "hunter2");
+    fs::set_permissions(&secret, PermissionsExt::from_mode(0o644)).unwrap();
+    sandbox.configure(
+        "[smtp]\nhost = \"mail.example\"\nusername = \"u\"\npassword_file = \"secret\"\n",
+    );
+    let seen = sandbox.mailq(&["check", "--offline"]);
+    assert!(
+        seen.assert_code(0)
+            .err
+            .contains("warning: everybody on this host can read the password file $DIR/secret"),
+        "{seen}"
+    );
+    assert!(!seen.to_string().contains("hunter2"), "{seen}");
+}

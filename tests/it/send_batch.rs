@@ -51,7 +51,10 @@ fn limits_and_queues_are_kept() {
         sandbox.mailq(&[&["send-batch"], more].concat()).assert_code(0);
         sink.accepted().len() - before
     };
-    assert_eq!(sent(&["--limit", "2", "--batch-size", "1", "--concurrency", "1"]), 2);
+    assert_eq!(
+        sent(&["--queue", "default", "--limit", "2", "--batch-size", "1", "--concurrency", "1"]),
+        2
+    );
     assert_eq!(sent(&["--queue", "bulk"]), 1);
     assert_eq!(sent(&["--queue", "bulk", "--queue", "other"]), 1);
     assert_eq!(sent(&["--limit", "0"]), 0);
