@@ -24,7 +24,6 @@ pub fn warning(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
     // A magic number has 32 bits; some systems give it with a sign.
-    #[expect(clippy::unnecessary_cast, reason = "the type differs between systems")]
     let magic = statfs(&folder).ok()?.f_type as u64 & 0xffff_ffff;
     Some(words(path, remote(magic)?, &mount(&folder)))
 }
