@@ -174,9 +174,11 @@ impl Wire {
     /// Writes `; name=value` after the value of a field, as RFC 2231 says where the value is not a short plain word.
     pub(super) fn parameter(&mut self, name: &str, value: &str) {
         self.out.push(b';');
-        let is_plain = value
-            .bytes()
-            .all(|b| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\' && b != b'%');
+        // Many readers decode what looks like an encoded-word even inside quotes.
+        let is_plain = !value.contains("=?")
+            && value
+                .bytes()
+                .all(|b| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\' && b != b'%');
         if is_plain && name.len() + value.len() + 4 < LINE {
             return self.word(&format!("{name}=\"{value}\""));
         }

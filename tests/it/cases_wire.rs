@@ -1,0 +1,16 @@
+//! What a receiver sees, for inputs that people met trouble with: headers, bodies, parts, as another program reads them.
+
+use crate::support::sandbox::Sandbox;
+
+#[test]
+fn a_file_name_that_looks_encoded_is_not_read_as_encoded() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.write("=?utf-8?q?x?=.txt", "a");
+    let path = path.to_str().unwrap();
+    let args = ["enqueue", "--to", "a@example.com", "--subject", "s", "--attach", path];
+    sandbox.mailq(&args).assert_code(0);
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let mails = sandbox.mails();
+    assert!(mails[0].contains("filename*=utf-8''%3D%3Futf-8%3Fq%3Fx%3F%3D.txt"), "{}", mails[0]);
+    assert!(!mails[0].contains("=?"), "{}", mails[0]);
+}
