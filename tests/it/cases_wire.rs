@@ -14,3 +14,15 @@ fn a_file_name_that_looks_encoded_is_not_read_as_encoded() {
     assert!(mails[0].contains("filename*=utf-8''%3D%3Futf-8%3Fq%3Fx%3F%3D.txt"), "{}", mails[0]);
     assert!(!mails[0].contains("=?"), "{}", mails[0]);
 }
+
+#[test]
+fn an_address_that_only_looks_like_another_is_refused() {
+    let sandbox = Sandbox::new();
+    for address in ["a\u{200b}@example.com", "\u{feff}a@example.com", "\"a\u{202e}b\"@example.com"]
+    {
+        let seen = sandbox.mailq(&["enqueue", "--to", address, "--subject", "s"]);
+        seen.assert_code(65);
+        assert!(seen.err.contains("invisible character U+"), "{seen}");
+    }
+    sandbox.mailq(&["enqueue", "--to", "jörg@example.com", "--subject", "s"]).assert_code(0);
+}

@@ -165,6 +165,13 @@ fn canonical_local(word: &Word) -> Result<String, Wrong> {
     if text.chars().any(|c| c.is_whitespace() && c != ' ') {
         return Err(Wrong::new("there is an uncommon white space before the @"));
     }
+    if let Some(c) = text.chars().find(|c| is_invisible(*c)) {
+        let code = u32::from(c);
+        return Err(Wrong::new(format!(
+            "there is the invisible character U+{code:04X} in the part before the @"
+        ))
+        .hint("it came with copying: type the address anew"));
+    }
     let is_dotted_atom = text.split('.').all(|atom| !atom.is_empty() && atom.bytes().all(is_atext));
     if !is_dotted_atom && !word.is_quoted {
         return Err(Wrong::new(
@@ -179,4 +186,10 @@ fn canonical_local(word: &Word) -> Result<String, Wrong> {
         )));
     }
     Ok(local)
+}
+
+/// Whether `c` leaves no mark of its own, so that two addresses look alike: blanks without width, marks of direction,
+/// joiners, the byte order mark. (RFC 8264 takes none of them into a user's name, save two joiners in some scripts.)
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
