@@ -8,6 +8,7 @@ use super::source::{self, Library, Source};
 use super::trouble::{Place, Trouble};
 use super::{format, scan, strict, syntax};
 use handlebars::{Handlebars, Template, TemplateErrorReason};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// The longest chain of partials.
@@ -58,6 +59,8 @@ pub(super) struct Compiled {
     pub(super) html: Option<Part>,
     /// What all parts together use.
     pub(super) facts: Facts,
+    /// Whether its HTML, partials included, shows images that come with the mail (`cid:`).
+    pub(super) shows_images: bool,
     /// Whether a locale was asked for that the template has no file for.
     pub(super) foreign: bool,
 }
@@ -70,7 +73,7 @@ pub(super) fn compile(
 ) -> Result<Compiled, Trouble> {
     source::legal_name(name)?;
     let locales = source::locales(locale)?;
-    let shop = Workshop { library, locales: &locales, locale };
+    let shop = Workshop { library, locales: &locales, locale, shows_images: Cell::new(false) };
     let find = |part| library.part(name, &locales, part);
     let Some(subject) = find("subject")? else {
         return Err(library.missing(name));
@@ -95,6 +98,7 @@ pub(super) fn compile(
         text,
         html,
         facts,
+        shows_images: shop.shows_images.get(),
         foreign: !locales.is_empty() && !library.speaks(name, &locales),
     })
 }
@@ -104,6 +108,7 @@ struct Workshop<'a> {
     library: &'a Library,
     locales: &'a [String],
     locale: Option<&'a str>,
+    shows_images: Cell<bool>,
 }
 
 impl Workshop<'_> {
@@ -145,6 +150,9 @@ impl Assembly<'_> {
     /// Registers `source` as `name`, and before it the partials that it includes.
     fn add(&mut self, name: &str, source: &Source) -> Result<Facts, Trouble> {
         let (template, mut facts) = parse(name, source, self.kind == Kind::Html)?;
+        if self.kind == Kind::Html && source.text.contains("cid:") {
+            self.shop.shows_images.set(true);
+        }
         for include in std::mem::take(&mut facts.includes) {
             self.include(&include)?;
             facts.absorb(&include, &self.known[&include.partial]);

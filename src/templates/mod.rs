@@ -115,6 +115,12 @@ impl Templates {
         self.letter(name, locale, parameters).map_err(|trouble| trouble.line())
     }
 
+    /// Whether the HTML of a template shows images that come with the mail: whether `cid:` stands in one of its files.
+    pub fn shows_images(&self, name: &str, locale: Option<&str>) -> bool {
+        !self.is_built_in(name)
+            && self.compiled(name, locale).as_ref().as_ref().is_ok_and(|made| made.shows_images)
+    }
+
     /// Whether the files of a template are there and sound, whatever its parameters will be.
     pub fn parse(&self, name: &str) -> Result<(), Fault> {
         match self.is_built_in(name) {

@@ -26,3 +26,19 @@ fn an_address_that_only_looks_like_another_is_refused() {
     }
     sandbox.mailq(&["enqueue", "--to", "jörg@example.com", "--subject", "s"]).assert_code(0);
 }
+
+#[test]
+fn a_template_that_shows_an_image_which_no_option_gives_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.template("logo", "S", "T", Some("{{> head}}"));
+    sandbox.write("templates/_partials/head.hbs", "<img src=\"cid:logo\">");
+    let args = ["enqueue", "--to", "a@example.com", "--template", "logo"];
+    let seen = sandbox.mailq(&args);
+    seen.assert_code(0);
+    assert!(seen.err.contains("no --inline logo=PATH gives it"), "{seen}");
+    let logo = sandbox.write("logo.png", "png");
+    let inline = format!("logo={}", logo.display());
+    let seen = sandbox.mailq(&[&args[..], &["--inline", &inline]].concat());
+    seen.assert_code(0);
+    assert!(!seen.err.contains("cid:"), "{seen}");
+}

@@ -211,7 +211,9 @@ impl Request {
         let parameters = Value::Object(self.parameters);
         warnings.extend(house.templates.check(&self.template, locale, &parameters)?);
         let parameters_text = parameters.to_string();
-        let is_of_images = self.has_html || self.wanted.iter().any(|one| one.cid.is_some());
+        let is_of_images = self.has_html
+            || self.wanted.iter().any(|one| one.cid.is_some())
+            || house.templates.shows_images(&self.template, locale);
         // What cannot be rendered yet fails, or is mended, when it is sent.
         if is_of_images
             && let Ok(letter) = house.templates.render(&self.template, locale, &parameters_text)
