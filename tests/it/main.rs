@@ -13,6 +13,7 @@ mod support {
 }
 
 mod bulk;
+mod cases_cli;
 mod cases_wire;
 mod concurrency;
 mod config;

@@ -4,8 +4,11 @@ use crate::commands::value;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::BUILT_IN_TEMPLATE;
 use clap::Args;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// A template with its parameters, or a subject with its text.
 #[derive(Debug, Args)]
@@ -101,14 +104,48 @@ pub(super) fn plain(
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Fault> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => {
+    // What is no object is told so before what is wrong inside one.
+    match serde_json::from_str(text).and_then(|value: Value| match value {
+        Value::Object(_) => serde_json::from_str(text).map(|Unrepeated(object)| Some(object)),
+        _ => Ok(None),
+    }) {
+        Ok(Some(object)) => Ok(object),
+        Ok(None) => {
             Err(Fault::new(Kind::Data, "--params is no JSON object")
                 .hint("write {\"name\": \"Ada\"}"))
         }
         Err(e) => Err(Fault::new(Kind::Data, format!("--params is not JSON: {e}"))
             .hint("write {\"name\": \"Ada\"}, or @FILE for a file")),
+    }
+}
+
+/// A JSON object that names no key twice: `serde_json` would keep the last value and lose the others in silence.
+struct Unrepeated(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Unrepeated {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_map(KeyByKey)
+    }
+}
+
+struct KeyByKey;
+
+impl<'de> Visitor<'de> for KeyByKey {
+    type Value = Unrepeated;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Unrepeated, A::Error> {
+        let mut object = Map::new();
+        while let Some((key, value)) = entries.next_entry::<String, Value>()? {
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
+            }
+            object.insert(key, value);
+        }
+        Ok(Unrepeated(object))
     }
 }
 

@@ -1,0 +1,21 @@
+//! Arguments that people met trouble with: values that look like options, keys that come twice, words that come close.
+
+use crate::support::rows::Rows;
+use crate::support::sandbox::Sandbox;
+
+#[test]
+fn a_key_that_stands_twice_in_params_is_refused() {
+    let sandbox = Sandbox::new();
+    let enqueue = |params: &str| {
+        let args = ["enqueue", "--to", "a@example.com", "--template", "hello", "--params", params];
+        sandbox.mailq(&args)
+    };
+    let seen = enqueue(r#"{"name":"Ada","name":"Bob"}"#);
+    seen.assert_code(65);
+    assert!(seen.err.contains("\"name\" is there twice"), "{seen}");
+    // Big numbers come through as they were written, and an object inside may use the same key.
+    enqueue(r#"{"name":12345678901234567890.10,"x":{"name":1}}"#).assert_code(0);
+    let stored: String = Rows::of(&sandbox).one("SELECT parameters FROM email_messages");
+    assert!(stored.contains("12345678901234567890.10"), "{stored}");
+    enqueue("[]").assert_code(65);
+}
