@@ -3,7 +3,7 @@
 use super::value::NotUtf8;
 use crate::exit;
 use crate::output::{Level, Output};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
 
 /// Help and version are results, everything else is wrong usage. Returns the exit code.
@@ -15,7 +15,13 @@ pub fn explain(error: &clap::Error, output: &Output) -> u8 {
             Err(unwritable) => exit::report(&unwritable.into(), output),
         };
     }
-    let (message, hints) = dissect(&text);
+    let (message, mut hints) = dissect(&text);
+    if error.kind() == ErrorKind::UnknownArgument && may_be_value(error) {
+        hints.insert(
+            0,
+            "a value that begins with - is joined to its option: --to=-a@example.com".into(),
+        );
+    }
     output.say(Level::Error, &message);
     for hint in hints {
         output.hint(&hint);
@@ -25,6 +31,16 @@ pub fn explain(error: &clap::Error, output: &Output) -> u8 {
     match is_encoding {
         true => exit::DATA,
         false => exit::USAGE,
+    }
+}
+
+/// Whether the argument that no option is called by may have been meant as the value of the option before it.
+fn may_be_value(error: &clap::Error) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => {
+            !argument.starts_with("--") || argument.contains('@')
+        }
+        _ => false,
     }
 }
 

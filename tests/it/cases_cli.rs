@@ -19,3 +19,26 @@ fn a_key_that_stands_twice_in_params_is_refused() {
     assert!(stored.contains("12345678901234567890.10"), "{stored}");
     enqueue("[]").assert_code(65);
 }
+
+#[test]
+fn an_address_may_begin_with_a_hyphen() {
+    let sandbox = Sandbox::new();
+    let seen = sandbox.mailq(&["enqueue", "--to", "-a@example.com", "--subject", "s"]);
+    seen.assert_code(64);
+    assert!(seen.err.contains("--to=-a@example.com"), "{seen}");
+    for args in [
+        ["--to=-a@example.com", "--from=-b@example.com", "--reply-to=-c@example.com"].as_slice(),
+        &["--to=-a@example.com", "--from", "-b@example.com", "--reply-to", "-c@example.com"],
+    ] {
+        let all = [&["enqueue", "--subject", "s"], args].concat();
+        sandbox.mailq(&all).assert_code(0);
+    }
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let mails = sandbox.mails();
+    assert_eq!(mails.len(), 2);
+    for line in
+        ["To: -a@example.com\r\n", "From: -b@example.com\r\n", "Reply-To: -c@example.com\r\n"]
+    {
+        assert!(mails.iter().all(|mail| mail.contains(line)), "{mails:?}");
+    }
+}

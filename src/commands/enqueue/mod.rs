@@ -38,10 +38,10 @@ pub struct EnqueueArgs {
     #[arg(long, value_name = "ADDR", num_args = 1.., value_parser = value::text())]
     bcc: Vec<String>,
     /// The sender [default: `from` in the configuration].
-    #[arg(long, value_name = "ADDR", value_parser = value::text())]
+    #[arg(long, value_name = "ADDR", allow_hyphen_values = true, value_parser = value::text())]
     from: Option<String>,
     /// Where answers go.
-    #[arg(long, value_name = "ADDR", value_parser = value::text())]
+    #[arg(long, value_name = "ADDR", allow_hyphen_values = true, value_parser = value::text())]
     reply_to: Option<String>,
     #[command(flatten)]
     content: Content,
