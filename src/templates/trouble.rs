@@ -76,7 +76,11 @@ pub(super) fn nearest<'a>(
     wanted: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let enough = (wanted.chars().count() / 3).clamp(1, 3);
+    let enough = match wanted.chars().count() {
+        // Every other single letter is one slip away.
+        0 | 1 => 0,
+        length => (length / 3).clamp(1, 3),
+    };
     let folded = wanted.to_lowercase();
     candidates
         .into_iter()
@@ -100,6 +104,8 @@ mod tests {
         assert_eq!(nearest("welcom", ["alert", "welcome"]), Some("welcome"));
         assert_eq!(nearest("Name", ["name"]), Some("name"));
         assert_eq!(nearest("name", ["address", "url"]), None);
+        assert_eq!(nearest("m", ["a"]), None);
+        assert_eq!(nearest("M", ["m"]), Some("m"));
     }
 
     #[test]

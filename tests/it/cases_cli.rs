@@ -42,3 +42,13 @@ fn an_address_may_begin_with_a_hyphen() {
         assert!(mails.iter().all(|mail| mail.contains(line)), "{mails:?}");
     }
 }
+
+#[test]
+fn a_name_of_one_letter_is_not_said_to_be_another_one() {
+    let sandbox = Sandbox::new();
+    sandbox.template("letters", "{{m}}", "T", None);
+    let args = ["enqueue", "--to", "a@example.com", "--template", "letters", "--param", "a=1"];
+    let seen = sandbox.mailq(&args);
+    seen.assert_code(65);
+    assert!(seen.err.contains("`m` is missing") && !seen.err.contains("did you mean"), "{seen}");
+}
