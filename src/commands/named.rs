@@ -7,6 +7,7 @@ use crate::domain::retry::millis;
 use crate::domain::state::Status;
 use crate::exit;
 use crate::host;
+use crate::output::Level;
 use crate::store::{Access, Filter, Store};
 use anyhow::Result;
 use clap::Args;
@@ -151,6 +152,9 @@ impl Targets {
                 return Err(Fault::new(Kind::Usage, format!("{} mails match", found.len()))
                     .hint("add --yes to go on, or look first: mailq list")
                     .into());
+            }
+            if found.is_empty() {
+                context.output.say(Level::Notice, "no mail matches");
             }
             return Ok(found.into_iter().map(|(id, _)| id).collect());
         }

@@ -5,6 +5,7 @@ use crate::domain::address;
 use crate::domain::message::{Attachment, Record};
 use crate::domain::state::Status;
 use crate::exit;
+use crate::host;
 use crate::store::{Access, Filter};
 use anyhow::Result;
 use chrono::{Local, TimeZone};
@@ -24,12 +25,12 @@ pub fn run(context: &Context) -> Result<u8> {
         return Ok(exit::DONE);
     }
     context.output.line("-Queue ID-  --Size-- ----Arrival Time---- -Sender/Recipient-------")?;
-    let (mut bytes, default) = (0, context.config.from());
+    let (mut bytes, default, now) = (0, context.config.from(), host::now_ms());
     for (id, record) in &waiting {
         match record {
             Ok(record) => {
                 bytes += size(record);
-                context.output.print(&entry(record, &default))?;
+                context.output.print(&entry(record, &default, now))?;
             }
             Err(why) => context.output.line(&format!("{id:<11} cannot be read: {why}"))?,
         }
@@ -50,11 +51,11 @@ fn size(record: &Record) -> u64 {
 
 /// The queue id carries `*` while it is being sent and `!` where it is scheduled for later, as Postfix marks active
 /// and held mails.
-fn entry(record: &Record, default_from: &str) -> String {
+fn entry(record: &Record, default_from: &str, now: i64) -> String {
     let mail = &record.mail;
     let mark = match record.status {
         Status::Sending => "*",
-        _ if mail.attempt_count == 0 && mail.next_attempt_at > mail.created_at => "!",
+        _ if mail.attempt_count == 0 && mail.next_attempt_at > now => "!",
         _ => "",
     };
     let arrival = match Local.timestamp_millis_opt(mail.created_at).earliest() {

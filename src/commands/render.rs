@@ -8,15 +8,17 @@ use crate::output::Level;
 use crate::store::Access;
 use crate::templates::Templates;
 use anyhow::Result;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
 #[derive(Debug, Args)]
+#[group(skip)]
+#[command(group = ArgGroup::new("letter").args(["template", "subject", "mail"]).required(true))]
 pub struct RenderArgs {
     #[command(flatten)]
     content: Content,
     /// Render this mail of the queue instead.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["template", "subject"], value_parser = super::value::text())]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["param", "param_json", "params", "locale"], value_parser = super::value::text())]
     mail: Option<String>,
 }
 

@@ -98,13 +98,14 @@ pub fn show_moment(at_ms: i64) -> String {
     }
 }
 
-/// The text of an option that may name a file: `@FILE`, `-` for stdin, or the text itself.
+/// The text of an option that may name a file: `@FILE`, `-` for stdin, or the text itself. `@@` is a plain `@`.
 pub fn text_or_file(option: &str, value: &str, may_be_stdin: bool) -> Result<String, Fault> {
     if may_be_stdin && value == "-" {
         return stdin(option);
     }
     match value.strip_prefix('@') {
         None => Ok(value.to_owned()),
+        Some(text) if text.starts_with('@') => Ok(text.to_owned()),
         Some(path) => file(option, Path::new(path)),
     }
 }
@@ -138,7 +139,7 @@ fn missing(option: &str, path: &Path, e: &io::Error) -> Fault {
     let words = e.to_string();
     let words = words.split(" (os error").next().unwrap_or(&words);
     Fault::new(kind, format!("{option} @{}: {}", path.display(), words.to_lowercase()))
-        .hint("a value that begins with @ names a file")
+        .hint("a value that begins with @ names a file; write @@ where the text itself begins so")
 }
 
 fn utf8(option: &str, source: &str, bytes: Vec<u8>) -> Result<String, Fault> {
@@ -189,6 +190,8 @@ mod tests {
         let path = dir.path().join("body");
         fs::write(&path, b"a\xff").unwrap();
         assert_eq!(text_or_file("--body", "a @b", true).unwrap(), "a @b");
+        assert_eq!(text_or_file("--body", "@@all: hi", true).unwrap(), "@all: hi");
+        assert_eq!(text_or_file("--html", "-", false).unwrap(), "-");
         let named = format!("@{}", path.display());
         assert_eq!(text_or_file("--body", &named, true).unwrap_err().kind(), Kind::Data);
         assert_eq!(text_or_file("--body", "@/no/such", true).unwrap_err().kind(), Kind::NoInput);

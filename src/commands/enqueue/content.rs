@@ -12,6 +12,7 @@ use std::fmt;
 
 /// A template with its parameters, or a subject with its text.
 #[derive(Debug, Args)]
+#[group(skip)]
 pub struct Content {
     /// The template.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["subject", "body", "html"], value_parser = value::text())]
@@ -31,10 +32,10 @@ pub struct Content {
     /// The subject of a mail without a template.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = value::text())]
     pub subject: Option<String>,
-    /// Its text: the text, `@FILE`, or `-` for stdin.
+    /// Its text: the text, `@FILE`, or `-` for stdin; `@@` begins a text with an @.
     #[arg(long, value_name = "TEXT|@FILE|-", requires = "subject", allow_hyphen_values = true, value_parser = value::text())]
     pub body: Option<String>,
-    /// Its HTML: the text or `@FILE`.
+    /// Its HTML: the text or `@FILE`; `@@` begins a text with an @.
     #[arg(long, value_name = "TEXT|@FILE", requires = "subject", allow_hyphen_values = true, value_parser = value::text())]
     pub html: Option<String>,
 }
@@ -47,6 +48,11 @@ pub fn nothing_to_say() -> Fault {
 
 /// The template, which is empty where none was given, and its parameters.
 pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
+    let reads_stdin = |value: &Option<String>| value.as_deref() == Some("-");
+    if reads_stdin(&args.params) && reads_stdin(&args.body) {
+        return Err(Fault::new(Kind::Usage, "--params - and --body - both want stdin")
+            .hint("give one of them as @FILE"));
+    }
     let mut parameters = match &args.params {
         Some(text) => object(&value::text_or_file("--params", text, true)?)?,
         None => Map::new(),

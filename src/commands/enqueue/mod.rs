@@ -18,7 +18,7 @@ use crate::spool::Spool;
 use crate::store::{Access, Enqueued};
 use crate::templates::Templates;
 use anyhow::Result;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use files::{Taken, Wanted};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
+#[group(skip)]
+#[command(group = ArgGroup::new("letter").args(["template", "subject", "bulk"]).required(true).multiple(true))]
 pub struct EnqueueArgs {
     /// Recipients: RFC 5322 address lists (`Ada <ada@example.com>, bob@example.com`).
     #[arg(long, value_name = "ADDR", num_args = 1.., value_parser = value::text())]

@@ -9,7 +9,7 @@ use crate::domain::fault::{Fault, Kind};
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
-use crate::output::{Table, to_json};
+use crate::output::{Level, Table, to_json};
 use crate::store::{Access, Stats};
 use anyhow::Result;
 use clap::Args;
@@ -41,7 +41,7 @@ pub struct StatsArgs {
     /// Exit 1 if a mail is due for longer than this, 2 if for more than twice as long.
     #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     max_pending_age: Option<Duration>,
-    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if more than twice as large.
+    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all.
     #[arg(long, value_name = "SHARE", value_parser = value::read(units::share), allow_hyphen_values = true)]
     max_failed_ratio: Option<f64>,
 }
@@ -67,26 +67,26 @@ pub fn run(args: StatsArgs, context: &Context) -> Result<u8> {
 /// The exit code that the thresholds ask for.
 fn severity(args: &StatsArgs, stats: &Stats, context: &Context) -> u8 {
     let mut worst = exit::DONE;
-    let mut hold = |name: &str, measured: Option<f64>, limit: Option<f64>, shown: String| {
-        let (Some(measured), Some(limit)) = (measured, limit) else { return };
-        if measured <= limit {
-            return;
-        }
-        let is_critical = measured > 2.0 * limit;
-        let word = if is_critical { "critical" } else { "warning" };
-        context.output.say(crate::output::Level::Warning, &format!("{word}: {name} is {shown}"));
-        worst = worst.max(if is_critical { exit::CRITICAL } else { exit::WARNING });
+    let mut hold = |name: &str, measured: f64, warning: f64, critical: f64, shown: String| {
+        let (code, word, level) = match measured {
+            measured if measured <= warning => return,
+            measured if measured > critical => (exit::CRITICAL, "critical: ", Level::Error),
+            _ => (exit::WARNING, "", Level::Warning),
+        };
+        context.output.say(level, &format!("{word}{name} is {shown}"));
+        worst = worst.max(code);
     };
-    let age = stats.oldest_due_age_ms.map(|age| age as f64);
-    let shown = seconds(stats.oldest_due_age_ms).map_or("-".into(), |s| format!("{s} s"));
-    hold(
-        "the age of the oldest due mail",
-        age,
-        args.max_pending_age.map(|d| millis(d) as f64),
-        shown,
-    );
-    let shown = stats.failed_ratio.map_or("-".into(), percent);
-    hold("the FAILED ratio", stats.failed_ratio, args.max_failed_ratio, shown);
+    if let Some((age, limit)) = stats.oldest_due_age_ms.zip(args.max_pending_age.map(millis)) {
+        let shown = format!("{} s, more than {} s", age as f64 / 1000.0, limit as f64 / 1000.0);
+        let limit = limit as f64;
+        hold("the age of the oldest due mail", age as f64, limit, 2.0 * limit, shown);
+    }
+    if let Some((ratio, limit)) = stats.failed_ratio.zip(args.max_failed_ratio) {
+        let shown = format!("{}, more than {}", percent(ratio), percent(limit));
+        // No ratio is above 1, so that from a limit of a third on, half-way to it is critical.
+        let critical = (2.0 * limit).min((1.0 + limit) / 2.0);
+        hold("the FAILED ratio", ratio, limit, critical, shown);
+    }
     worst
 }
 
