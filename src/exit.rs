@@ -105,8 +105,8 @@ pub fn guard(run: impl FnOnce() -> u8 + UnwindSafe) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn ends_with(error: anyhow::Error) -> u8 {
-        report(&error, &Output::new(Level::Error, None))
+    fn ends_with(error: &anyhow::Error) -> u8 {
+        report(error, &Output::new(Level::Error, None))
     }
 
     #[test]
@@ -123,14 +123,14 @@ mod tests {
             (Kind::Config, 78),
         ] {
             let error = anyhow::Error::new(Fault::new(kind, "x")).context("while testing");
-            assert_eq!(ends_with(error), expected, "{kind:?}");
+            assert_eq!(ends_with(&error), expected, "{kind:?}");
         }
     }
 
     #[test]
     fn an_error_without_a_kind_is_a_bug_unless_the_system_tells() {
-        assert_eq!(ends_with(anyhow::anyhow!("strange")), 70);
+        assert_eq!(ends_with(&anyhow::anyhow!("strange")), 70);
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        assert_eq!(ends_with(anyhow::Error::new(full).context("writing")), 75);
+        assert_eq!(ends_with(&anyhow::Error::new(full).context("writing")), 75);
     }
 }

@@ -25,7 +25,7 @@ pub struct CheckArgs {
 /// One thing that was looked at: its name, and what is wrong with it.
 type Finding = (String, Result<String, Fault>);
 
-pub fn run(args: CheckArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &CheckArgs, context: &Context) -> Result<u8> {
     let config = &context.config;
     let shown = |path: &Path| path.display().to_string();
     let mut findings: Vec<Finding> = vec![

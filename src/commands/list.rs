@@ -18,7 +18,7 @@ pub struct ListArgs {
     limit: u64,
 }
 
-pub fn run(args: ListArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &ListArgs, context: &Context) -> Result<u8> {
     let store = context.store(Access::Read)?;
     let found = store.list(&args.which.filter(Some(args.limit)))?;
     if context.json {

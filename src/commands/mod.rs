@@ -142,16 +142,16 @@ pub fn main() -> u8 {
 fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
     match verb {
         None => queue::run(context),
-        Some(Verb::Enqueue(args)) => enqueue::run(*args, context),
+        Some(Verb::Enqueue(args)) => enqueue::run(&args, context),
         Some(Verb::SendBatch(args)) => send_batch::run(args, context),
-        Some(Verb::Reap(args)) => reap::run(args, context),
-        Some(Verb::Prune(args)) => prune::run(args, context),
-        Some(Verb::Stats(args)) => stats::run(args, context),
-        Some(Verb::List(args)) => list::run(args, context),
-        Some(Verb::Show(args)) => show::run(args, context),
+        Some(Verb::Reap(args)) => reap::run(&args, context),
+        Some(Verb::Prune(args)) => prune::run(&args, context),
+        Some(Verb::Stats(args)) => stats::run(&args, context),
+        Some(Verb::List(args)) => list::run(&args, context),
+        Some(Verb::Show(args)) => show::run(&args, context),
         Some(Verb::Retry(args)) => retry::run(&args, context),
         Some(Verb::Cancel(args)) => cancel::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
-        Some(Verb::Check(args)) => check::run(args, context),
+        Some(Verb::Check(args)) => check::run(&args, context),
     }
 }

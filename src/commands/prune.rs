@@ -49,7 +49,7 @@ enum Finished {
     Failed,
 }
 
-pub fn run(args: PruneArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     let now = host::now_ms();
     let kept = context.config.retention();
     let wants = |state| args.status.is_empty() || args.status.contains(&state);

@@ -20,7 +20,7 @@ pub struct ReapArgs {
     dry_run: bool,
 }
 
-pub fn run(args: ReapArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &ReapArgs, context: &Context) -> Result<u8> {
     let lease = args.older_than.unwrap_or(context.config.send().lease);
     let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut store = context.store(access)?;

@@ -18,7 +18,7 @@ pub struct ShowArgs {
     id: String,
 }
 
-pub fn run(args: ShowArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
     let id = named::id(&args.id)?;
     let store = context.store(Access::Read)?;
     let Some(record) = store.show(id)? else {

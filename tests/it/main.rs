@@ -15,6 +15,7 @@ mod support {
 mod bulk;
 mod cases_cli;
 mod cases_wire;
+mod command_line;
 mod concurrency;
 mod config;
 mod contrib;

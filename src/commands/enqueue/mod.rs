@@ -88,7 +88,7 @@ pub struct EnqueueArgs {
     dry_run: bool,
 }
 
-pub fn run(args: EnqueueArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
     let house = House {
         context,
         templates: Templates::new(Some(context.config.templates())),
@@ -96,8 +96,8 @@ pub fn run(args: EnqueueArgs, context: &Context) -> Result<u8> {
     };
     let mut warnings = Vec::new();
     let mut mails = match &args.bulk {
-        Some(source) => bulk::mails(source, &args, &house, &mut warnings)?,
-        None => vec![Request::of(&args, &house)?.check(&house, &mut warnings)?],
+        Some(source) => bulk::mails(source, args, &house, &mut warnings)?,
+        None => vec![Request::of(args, &house)?.check(&house, &mut warnings)?],
     };
     let mut told = BTreeSet::new();
     for warning in warnings.into_iter().filter(|warning| told.insert(warning.clone())) {

@@ -46,7 +46,7 @@ pub struct StatsArgs {
     max_failed_ratio: Option<f64>,
 }
 
-pub fn run(args: StatsArgs, context: &Context) -> Result<u8> {
+pub fn run(args: &StatsArgs, context: &Context) -> Result<u8> {
     let now = host::now_ms();
     let store = context.store(Access::Read)?;
     let stats = store.stats(&args.queue, now.saturating_sub(millis(args.since)).max(0), now)?;
@@ -61,7 +61,7 @@ pub fn run(args: StatsArgs, context: &Context) -> Result<u8> {
         None if context.json || args.prometheus || args.html => context.output.document(&text)?,
         None => context.output.print(&text)?,
     }
-    Ok(severity(&args, &stats, context))
+    Ok(severity(args, &stats, context))
 }
 
 /// The exit code that the thresholds ask for.
