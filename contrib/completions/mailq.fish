@@ -53,8 +53,8 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l param -d 'A para
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l param-json -d 'A parameter that is any JSON' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l params -d 'All parameters as a JSON object: the text, `@FILE`, or `-` for stdin' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l subject -d 'The subject of a mail without a template' -r
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l body -d 'Its text: the text, `@FILE`, or `-` for stdin' -r
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l html -d 'Its HTML: the text or `@FILE`' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l body -d 'Its text: the text, `@FILE`, or `-` for stdin; `@@` begins a text with an @' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l html -d 'Its HTML: the text or `@FILE`; `@@` begins a text with an @' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l attach -d 'Attach a file: it is copied now' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l inline -d 'An image in the HTML, shown where it says `cid:CID`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l header -d 'A further header (`Name: value`)' -r
@@ -111,7 +111,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand stats" -l since -d 'How far 
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l queue -d 'Only this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l output -d 'Replace this file with the figures, all at once, instead of printing them' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-pending-age -d 'Exit 1 if a mail is due for longer than this, 2 if for more than twice as long' -r
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if more than twice as large' -r
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l prometheus -d 'Print in Prometheus\' text format, for its textfile collector'
@@ -168,8 +168,8 @@ complete -c mailq -n "__fish_mailq_using_subcommand render" -l param -d 'A param
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l param-json -d 'A parameter that is any JSON' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l params -d 'All parameters as a JSON object: the text, `@FILE`, or `-` for stdin' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l subject -d 'The subject of a mail without a template' -r
-complete -c mailq -n "__fish_mailq_using_subcommand render" -l body -d 'Its text: the text, `@FILE`, or `-` for stdin' -r
-complete -c mailq -n "__fish_mailq_using_subcommand render" -l html -d 'Its HTML: the text or `@FILE`' -r
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l body -d 'Its text: the text, `@FILE`, or `-` for stdin; `@@` begins a text with an @' -r
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l html -d 'Its HTML: the text or `@FILE`; `@@` begins a text with an @' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l mail -d 'Render this mail of the queue instead' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
