@@ -220,6 +220,9 @@ pub(super) fn locales(locale: Option<&str>) -> Result<Vec<String>, Trouble> {
             .hint("a locale is a language and maybe a region, such as `tr` or `pt-BR`"));
     }
     let mut tag = locale.replace('_', "-");
+    // A language is the same in capitals (RFC 5646, 2.1.1), and its folder is in small letters.
+    let language = tag.find('-').unwrap_or(tag.len());
+    tag[..language].make_ascii_lowercase();
     let mut found = vec![locale.to_owned()];
     loop {
         if !found.contains(&tag) {

@@ -42,3 +42,17 @@ fn a_template_that_shows_an_image_which_no_option_gives_is_told() {
     seen.assert_code(0);
     assert!(!seen.err.contains("cid:"), "{seen}");
 }
+
+#[test]
+fn a_language_in_capitals_is_found_and_an_empty_one_is_none() {
+    let sandbox = Sandbox::new();
+    sandbox.template("hi", "Hello", "T", None);
+    sandbox.write("templates/hi/tr/subject.hbs", "Merhaba");
+    for (locale, subject) in [("TR", "Merhaba"), ("TR_TR", "Merhaba"), ("", "Hello")] {
+        let args = ["enqueue", "--to", "a@example.com", "--template", "hi", "--locale", locale];
+        sandbox.mailq(&args).assert_code(0);
+        sandbox.mailq(&["send-batch"]).assert_code(0);
+        let is_found = |mail: &String| mail.contains(&format!("Subject: {subject}\r\n"));
+        assert!(sandbox.mails().iter().any(is_found), "{locale}");
+    }
+}

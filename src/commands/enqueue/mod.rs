@@ -166,7 +166,8 @@ impl Request {
             from: args.from.clone(),
             reply_to: args.reply_to.clone(),
             template,
-            locale: args.content.locale.clone(),
+            // An empty one is what an unset shell variable leaves.
+            locale: args.content.locale.clone().filter(|locale| !locale.is_empty()),
             parameters,
             has_html: args.content.html.is_some(),
             wanted: files::wanted(args)?,
