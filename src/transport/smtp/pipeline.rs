@@ -251,10 +251,11 @@ impl Offer<'_> {
     }
 
     /// Whether a reply that nobody is owed says the contrary of the acceptance before it: then one of the two was
-    /// meant for another command, and nobody knows which.
+    /// meant for another command, and nobody knows which. A 421 contradicts nothing: a server may hang up with it at
+    /// any time (RFC 5321 3.8), and many do right after the last mail that they take on a connection.
     fn is_contradicted(&mut self) -> bool {
         let second = self.session.wire.last_words();
-        second.is_none_or(|reply| reply.code / 100 != 2)
+        second.is_none_or(|reply| reply.code / 100 != 2 && reply.code != 421)
     }
 
     /// The session goes on, unless something came in that nobody asked for.

@@ -112,6 +112,7 @@ const ROWS: &[Row] = &[
     ("DOT", "|250 ok", Unknown, 2),
     ("DOT", "!raw250 ok\r\n250 stray\r\n", Accepted, 2),
     ("DOT", "!raw250 stray\r\n554 5.6.0 no\r\n", Unknown, 2),
+    ("DOT", "!raw250 ok\r\n421 4.4.2 bye\r\n|!close", Accepted, 2),
 ];
 
 fn good(verb: &str) -> &'static str {
