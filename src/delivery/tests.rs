@@ -285,6 +285,7 @@ fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     let plan = house.plan(1, accepted);
     house.run(&plan).unwrap_err();
     let handed = house.seen.handed.lock().unwrap().len();
+    assert!(house.store.breakers().unwrap().is_empty(), "the smarthost is blamed for the database");
     assert!(handed <= 2, "it went on sending what it could not record: {handed}");
     house.store.execute(
         "DROP TRIGGER refuse; UPDATE email_messages SET locked_at = 0 WHERE status = 'SENDING'",

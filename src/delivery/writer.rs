@@ -56,7 +56,8 @@ pub fn run(
         let (reports, inbox) = mpsc::channel();
         let crew = Crew { plan, workshop, stop, reports };
         let ledger = Ledger::new(store, plan, journal, &mut summary);
-        let mut writer = Writer { ledger, stop, posts: posts.collect(), inbox, began };
+        let mut writer =
+            Writer { ledger, stop, posts: posts.collect(), inbox, began, gave_up: false };
         thread::scope(|scope| writer.work(scope, &crew))?;
     }
     summary.took = began.elapsed();
@@ -91,6 +92,8 @@ struct Writer<'a, 'w> {
     posts: Vec<Post<'a>>,
     inbox: Receiver<Report>,
     began: Instant,
+    /// The database is out for good: a mail that was not ended for that says nothing about the road.
+    gave_up: bool,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -224,7 +227,7 @@ impl<'a> Writer<'a, '_> {
     /// An outage: the breaker says until when to leave the road alone.
     fn trip(&mut self, lane: usize, trouble: &Trouble, now: i64) {
         let scope = &self.ledger.plan.lanes[lane].scope;
-        if self.ledger.summary.outages.iter().any(|one| one.scope == *scope) {
+        if self.gave_up || self.ledger.summary.outages.iter().any(|one| one.scope == *scope) {
             return;
         }
         match self.ledger.store.trip(scope, &trouble.words, trouble.wait, now, host::draw()) {
@@ -260,6 +263,7 @@ impl<'a> Writer<'a, '_> {
     /// Nothing can be recorded any more: the senders end what is past its final dot and begin nothing, and what
     /// servers accepted goes to the journal.
     fn save_what_was_accepted(&mut self, fault: Fault) -> Result<(), Fault> {
+        self.gave_up = true;
         self.close_all();
         while self.posts.iter().any(|post| post.senders > 0) {
             self.ledger.disappoint();

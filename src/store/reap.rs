@@ -181,7 +181,7 @@ fn over(conn: &Connection, lease_ms: i64, now: i64) -> Result<(u64, Vec<Over>), 
     let rows = statement.query_map(
         named_params! { ":oldest": now.saturating_sub(lease_ms), ":newest": now.saturating_add(lease_ms) },
         |row| {
-            Ok(Over { id: row.get(0)?, holder: row.get(1)?, deaths: row.get(2)?, dot_left: row.get(3)? })
+            Ok(Over { id: row.get(0)?, holder: String::from_utf8_lossy(row.get_ref(1)?.as_bytes().unwrap_or_default()).into_owned(), deaths: row.get(2)?, dot_left: row.get(3)? })
         },
     )?;
     Ok((held.unsigned_abs(), rows.collect::<Result<_, _>>()?))

@@ -194,7 +194,8 @@ fn sample(
         if !wanted(&row.get::<_, String>(0)?) {
             continue;
         }
-        durations.extend(row.get::<_, Option<i64>>(1)?);
+        // Another program may have written anything here.
+        durations.extend(row.get_ref(1)?.as_i64().ok());
         attempts += row.get::<_, i64>(2)?;
         mails += 1;
     }

@@ -6,6 +6,9 @@ use crate::domain::outcome::{Fate, Outcome};
 use crate::domain::retry::{OnUnknown, Policy, millis};
 use std::collections::BTreeMap;
 
+/// What the schema lets `attempt_count` hold.
+const MOST_ATTEMPTS: u32 = 1_000_000;
+
 /// Where a recorded outcome leaves the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
@@ -149,7 +152,7 @@ fn verdict(
             Fate::Crowded(words) => crowded = Some(format!("{recipient}: {words}")),
         }
     }
-    let spent = mail.attempt_count.saturating_add(1);
+    let spent = mail.attempt_count.saturating_add(1).min(MOST_ATTEMPTS);
     let limit = mail.max_attempts.unwrap_or(policy.max_attempts);
     let again = |wait: i64| Move::Again {
         at: now.saturating_add(wait),

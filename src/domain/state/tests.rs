@@ -164,3 +164,10 @@ fn a_defect_fails_at_once_and_standing_back_keeps_the_deadline() {
     assert_eq!(at, deadline(&mail(), &Policy::default()));
     assert_eq!(expire(&mail()).to(), Move::Failed(Failure::Expired));
 }
+
+#[test]
+fn a_count_at_its_limit_stays_what_the_schema_takes() {
+    let mail = Mail { attempt_count: 1_000_000, ..mail() };
+    let change = after(&mail, &answered([Fate::Accepted, Fate::Accepted]));
+    assert_eq!((change.to(), change.attempts()), (Move::Sent, 1_000_000));
+}
