@@ -56,11 +56,11 @@ CREATE TABLE IF NOT EXISTS email_messages (
   locked_by TEXT
     CONSTRAINT "locked_by: only while SENDING" CHECK (locked_by IS NULL OR (typeof(locked_by) = 'text' AND status = 'SENDING')),
   -- For mailq. With on_unknown = "hold": when the final dot was about to be sent.
-  dot_at INTEGER,
+  dot_at INTEGER CONSTRAINT "dot_at: milliseconds since 1970" CHECK (dot_at IS NULL OR typeof(dot_at) = 'integer'),
   -- For mailq. When a server accepted it, when it was SENT or FAILED, how many milliseconds the last attempt took.
   sent_at INTEGER CONSTRAINT "sent_at: milliseconds since 1970" CHECK (sent_at IS NULL OR typeof(sent_at) = 'integer'),
   finished_at INTEGER CONSTRAINT "finished_at: milliseconds since 1970" CHECK (finished_at IS NULL OR typeof(finished_at) = 'integer'),
-  send_ms INTEGER,
+  send_ms INTEGER CONSTRAINT "send_ms: milliseconds" CHECK (send_ms IS NULL OR typeof(send_ms) = 'integer'),
   -- For mailq. Why it is FAILED, and the last error with the server's own words.
   failure TEXT
     CONSTRAINT "failure: one of the nine words"
