@@ -19,10 +19,9 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
             format!("database {db} is busy: another program is writing it"),
         )
         .hint("nothing was changed; try again, and see who holds it: fuser DATABASE"),
-        ErrorCode::DiskFull => {
-            Fault::new(Kind::TryAgain, format!("the disk is full: cannot write database {db}"))
-                .hint("nothing was changed; free some space and try again")
-        }
+        // The index of the WAL is a file that grows when the database is opened: where it cannot, the disk is full.
+        ErrorCode::SystemIoFailure if GROWTH.contains(&code.extended_code) => full(&db.to_string()),
+        ErrorCode::DiskFull => full(&db.to_string()),
         ErrorCode::ReadOnly => {
             Fault::new(Kind::Permission, format!("database {db} is read-only for this user"))
                 .hint(format!("check who owns it and its -wal and -shm files: ls -l {db}*"))
@@ -60,6 +59,14 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
     }
 }
 
+/// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHMMAP.
+const GROWTH: [i32; 2] = [4874, 5386];
+
+fn full(db: &str) -> Fault {
+    Fault::new(Kind::TryAgain, format!("the disk is full: cannot write database {db}"))
+        .hint("nothing was changed; free some space and try again")
+}
+
 /// Whether the same statement may succeed later: somebody else writes, or the disk is full.
 pub fn is_passing(e: &rusqlite::Error) -> bool {
     matches!(
@@ -78,4 +85,20 @@ pub fn is_passing(e: &rusqlite::Error) -> bool {
 pub fn os_words(e: &io::Error) -> String {
     let words = e.to_string();
     words.split(" (os error").next().unwrap_or(&words).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn a_disk_too_full_to_open_the_database_is_full() {
+        for code in [ffi::SQLITE_FULL, GROWTH[0], GROWTH[1]] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(fault(Path::new("q.db"), &error).kind(), Kind::TryAgain, "{code}");
+        }
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR_READ), None);
+        assert_eq!(fault(Path::new("q.db"), &error).kind(), Kind::Io);
+    }
 }
