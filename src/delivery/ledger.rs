@@ -136,6 +136,11 @@ impl<'a> Ledger<'a> {
             Ok(turned) => {
                 self.out_since = None;
                 let mut done = Done { claimed: turned.claimed, ..Done::default() };
+                for id in turned.retaken {
+                    self.journal.warn(&format!(
+                        "mail {id}: its lease was lost while it was in hand, and is taken back"
+                    ));
+                }
                 for ((settled, recorded), (lane, attempts, clerk)) in
                     turned.recorded.into_iter().zip(rest)
                 {
@@ -190,7 +195,10 @@ impl<'a> Ledger<'a> {
             return Vec::new();
         }
         self.renewed = Instant::now();
-        self.held.iter().map(|(id, holder)| (*id, Arc::clone(holder))).collect()
+        // What is settled in the same transaction is not in hand any more.
+        let is_settled = |id: &MailId| self.waiting.iter().any(|one| one.settled.lease.id() == *id);
+        let held = self.held.iter().filter(|(id, _)| !is_settled(id));
+        held.map(|(id, holder)| (*id, Arc::clone(holder))).collect()
     }
 
     /// Counts an outcome that is on disk, and tells of it.

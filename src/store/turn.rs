@@ -6,6 +6,7 @@ use super::record::{self, Recorded, Settled};
 use super::{Store, error};
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
+use crate::domain::state::{Event, Status, leads};
 use rusqlite::{Transaction, named_params};
 use std::sync::Arc;
 
@@ -26,11 +27,20 @@ pub struct Turn<'a> {
 pub struct Turned {
     /// In the order of `settled`.
     pub recorded: Vec<(Settled, Recorded)>,
+    /// Mails whose lease was lost, and which nobody had taken: they are this run's again.
+    pub retaken: Vec<MailId>,
     pub claimed: Vec<Claimed>,
 }
 
 const RENEW: &str = "UPDATE email_messages SET locked_at = :now \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
+
+const _: () = assert!(leads(Status::Pending, Event::Claim, Status::Sending));
+
+/// A run that was stopped, reaped and continued still has the mail in hand, maybe past its dot. Unless it takes the mail
+/// back before anybody claims, itself included, it goes twice.
+const RETAKE: &str = "UPDATE email_messages SET status = 'SENDING', locked_at = :now, locked_by = :holder \
+     WHERE id = :id AND status = 'PENDING'";
 
 const MARK: &str = "UPDATE email_messages SET dot_at = :now \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
@@ -52,7 +62,9 @@ impl Store {
             for one in &settled {
                 results.push(record::record(tx, one, now)?);
             }
-            touch(tx, RENEW, renew, now)?;
+            let mut retaken = touch(tx, RENEW, renew, now)?;
+            let lost = touch(tx, RETAKE, &retaken, now)?;
+            retaken.retain(|one| !lost.contains(one));
             touch(tx, MARK, mark, now)?;
             let mut claimed = Vec::new();
             for arm in choose(&claim::due_queues(tx, now)?) {
@@ -60,12 +72,14 @@ impl Store {
                     claimed.extend(claim::claim(tx, &arm, holder, now)?);
                 }
             }
-            Ok((results, claimed))
+            Ok((results, retaken, claimed))
         });
         match result {
-            Ok((results, claimed)) => {
-                Ok(Turned { recorded: settled.into_iter().zip(results).collect(), claimed })
-            }
+            Ok((results, retaken, claimed)) => Ok(Turned {
+                recorded: settled.into_iter().zip(results).collect(),
+                retaken: retaken.into_iter().map(|(id, _)| id).collect(),
+                claimed,
+            }),
             Err(e) => Err((error::fault(&self.path, &e), error::is_passing(&e), settled)),
         }
     }
@@ -76,18 +90,23 @@ impl Store {
     }
 }
 
+/// Runs `sql` for each lease, and returns those that it changed nothing for.
 fn touch(
     tx: &Transaction<'_>,
     sql: &str,
     leases: &[(MailId, Arc<str>)],
     now: i64,
-) -> Result<(), rusqlite::Error> {
+) -> Result<Vec<(MailId, Arc<str>)>, rusqlite::Error> {
+    let mut untouched = Vec::new();
     if leases.is_empty() {
-        return Ok(());
+        return Ok(untouched);
     }
     let mut statement = tx.prepare_cached(sql)?;
     for (id, holder) in leases {
-        statement.execute(named_params! { ":now": now, ":id": id.0, ":holder": holder })?;
+        let values = named_params! { ":now": now, ":id": id.0, ":holder": holder };
+        if statement.execute(values)? == 0 {
+            untouched.push((*id, Arc::clone(holder)));
+        }
     }
-    Ok(())
+    Ok(untouched)
 }

@@ -116,3 +116,30 @@ fn the_journal_is_replayed_once() {
     assert_eq!((bench.status(ids[0]), bench.status(ids[1])), ("SENT".into(), "SENDING".into()));
     assert_eq!(bench.store.replay_journal().unwrap(), 0);
 }
+
+#[test]
+fn a_mail_that_is_still_in_hand_is_taken_back_before_anybody_claims_it() {
+    let mut bench = bench();
+    let ids = bench.enqueue(2);
+    let held: Vec<_> = bench
+        .claim("stopped", NOW)
+        .iter()
+        .map(|one| (one.lease.id(), Arc::clone(one.lease.holder())))
+        .collect();
+    bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
+    bench
+        .store
+        .execute(&format!("UPDATE email_messages SET status = 'FAILED' WHERE id = {}", ids[1]));
+    let holder: Arc<str> = "again".into();
+    let turn = Turn { settled: vec![], renew: &held, mark: &[], holder: &holder, now: NOW + 20 };
+    let everything = |due: &[String]| {
+        due.iter().map(|queue| Arm { queue: queue.clone(), limit: 9 }).collect::<Vec<_>>()
+    };
+    let turned = bench.store.turn(turn, &mut |due| everything(due)).unwrap();
+    assert_eq!((turned.retaken, turned.claimed.len()), (vec![ids[0]], 0));
+    assert_eq!(bench.status(ids[1]), "FAILED", "only what waits is taken back");
+    assert_eq!(
+        bench.text(&format!("SELECT locked_by FROM email_messages WHERE id = {}", ids[0])),
+        "stopped"
+    );
+}
