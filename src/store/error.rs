@@ -8,6 +8,12 @@ use std::path::Path;
 /// What `e` means for whoever uses the database at `path`.
 pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
     let db = path.display();
+    if let rusqlite::Error::SqlInputError { msg, .. } = e {
+        let words = format!("database {db} does not fit this mailq: {msg}");
+        return Fault::new(Kind::Config, words).hint(
+            "a table, column or trigger of another program is in the way; see schema.sql, or name another database with --db",
+        );
+    }
     let Some(code) = e.sqlite_error() else {
         return Fault::new(Kind::Bug, format!("database {db}: {e}"))
             .hint("this is a bug in mailq; please report it with this line");

@@ -157,6 +157,19 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_the_same_name_is_told_as_such_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("app.db");
+        let app = Connection::open(&path).unwrap();
+        app.execute_batch("CREATE TABLE email_messages (id INTEGER PRIMARY KEY, x)").unwrap();
+        let before = objects(&app);
+        let Err(fault) = Store::open(&path, Access::Create) else { panic!("it was let in") };
+        assert_eq!(fault.kind(), Kind::Config);
+        assert!(!fault.to_string().contains('\n'), "{fault}");
+        assert_eq!(objects(&app), before);
+    }
+
+    #[test]
     fn an_application_keeps_its_own_settings() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("app.db");
