@@ -25,7 +25,7 @@ struct Entry {
     at: i64,
 }
 
-const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = attempt_count + 1, failure = NULL, \
+const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = min(attempt_count + 1, 1000000), failure = NULL, \
      error_message = NULL, delivered = NULL, refused = NULL, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
      sent_at = :at, finished_at = :at \
      WHERE id = :id AND ((status = 'SENDING' AND locked_by = :holder) OR status = 'PENDING' \
@@ -79,11 +79,13 @@ impl Store {
         };
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(broken)?;
         file.lock().map_err(broken)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(broken)?;
-        // A torn last line was never confirmed to anybody.
-        let entries: Vec<Entry> =
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(broken)?;
+        // A torn last line was never confirmed to anybody, whatever bytes a crash left there.
+        let entries: Vec<Entry> = bytes
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
         self.write(|tx| entries.iter().try_for_each(|entry| replay(tx, entry)))?;
         file.set_len(0).and_then(|()| file.sync_all()).map_err(broken)?;
         Ok(entries.len())

@@ -24,7 +24,10 @@ const DEATHS: i64 = 3;
 const PIECE: usize = 500;
 
 /// Leases that are over by the wall clock: too old, or from a future that a clock stepping back leaves behind.
-const OVER: &str = "SELECT id, coalesce(locked_by, ''), reap_count, dot_at IS NOT NULL FROM email_messages \
+/// The holder comes as bytes and the count as a number, whatever another program wrote there: one row that cannot be
+/// read must not keep the others from coming back.
+const OVER: &str = "SELECT id, CAST(coalesce(locked_by, '') AS BLOB), CAST(reap_count AS INTEGER), dot_at IS NOT NULL \
+     FROM email_messages \
      WHERE status = 'SENDING' AND (locked_at IS NULL OR locked_at <= :oldest OR locked_at > :newest)";
 
 const _: () = assert!(
@@ -32,13 +35,13 @@ const _: () = assert!(
         && leads(Status::Sending, Event::Reap, Status::Failed)
 );
 
-const RETURN: &str = "UPDATE email_messages SET status = 'PENDING', reap_count = reap_count + 1, locked_at = NULL, \
+const RETURN: &str = "UPDATE email_messages SET status = 'PENDING', reap_count = min(reap_count + 1, 1000000), locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, error_message = :error \
-     WHERE id = :id AND status = 'SENDING' AND coalesce(locked_by, '') = :holder";
+     WHERE id = :id AND status = 'SENDING' AND CAST(coalesce(locked_by, '') AS BLOB) = :holder";
 
-const BURY: &str = "UPDATE email_messages SET status = 'FAILED', reap_count = reap_count + 1, locked_at = NULL, \
+const BURY: &str = "UPDATE email_messages SET status = 'FAILED', reap_count = min(reap_count + 1, 1000000), locked_at = NULL, \
      locked_by = NULL, dot_at = NULL, failure = :failure, error_message = :error, finished_at = :now \
-     WHERE id = :id AND status = 'SENDING' AND coalesce(locked_by, '') = :holder";
+     WHERE id = :id AND status = 'SENDING' AND CAST(coalesce(locked_by, '') AS BLOB) = :holder";
 
 const _: () = assert!(leads(Status::Pending, Event::Expire, Status::Failed));
 
@@ -58,7 +61,7 @@ const PULL_IN: &str = "UPDATE email_messages SET next_attempt_at = :now \
 
 struct Over {
     id: i64,
-    holder: String,
+    holder: Vec<u8>,
     deaths: i64,
     dot_left: bool,
 }
@@ -74,7 +77,7 @@ impl Store {
         dry_run: bool,
     ) -> Result<Reaped, Fault> {
         let (held, over) = self.read(|conn| over(conn, lease_ms, now))?;
-        let over: Vec<Over> = over.into_iter().filter(|one| !is_running(&one.holder)).collect();
+        let over: Vec<Over> = over.into_iter().filter(|one| !is_running(&one.who())).collect();
         let mut reaped =
             Reaped { held: held.saturating_sub(over.len() as u64), ..Reaped::default() };
         for piece in over.chunks(PIECE) {
@@ -181,14 +184,14 @@ fn over(conn: &Connection, lease_ms: i64, now: i64) -> Result<(u64, Vec<Over>), 
     let rows = statement.query_map(
         named_params! { ":oldest": now.saturating_sub(lease_ms), ":newest": now.saturating_add(lease_ms) },
         |row| {
-            Ok(Over { id: row.get(0)?, holder: String::from_utf8_lossy(row.get_ref(1)?.as_bytes().unwrap_or_default()).into_owned(), deaths: row.get(2)?, dot_left: row.get(3)? })
+            Ok(Over { id: row.get(0)?, holder: row.get(1)?, deaths: row.get(2)?, dot_left: row.get(3)? })
         },
     )?;
     Ok((held.unsigned_abs(), rows.collect::<Result<_, _>>()?))
 }
 
 fn move_on(tx: &Transaction<'_>, one: &Over, now: i64) -> Result<usize, rusqlite::Error> {
-    let who = if one.holder.is_empty() { "unknown" } else { &one.holder };
+    let who = one.who();
     match one.verdict() {
         None => tx.prepare_cached(RETURN)?.execute(named_params! {
             ":id": one.id, ":holder": one.holder,
@@ -205,10 +208,17 @@ fn move_on(tx: &Transaction<'_>, one: &Over, now: i64) -> Result<usize, rusqlite
 }
 
 impl Over {
+    fn who(&self) -> String {
+        match self.holder.as_slice() {
+            [] => "unknown".to_owned(),
+            bytes => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
+
     fn verdict(&self) -> Option<Failure> {
         if self.dot_left {
             Some(Failure::UnknownOutcome)
-        } else if self.deaths + 1 >= DEATHS {
+        } else if self.deaths.saturating_add(1) >= DEATHS {
             Some(Failure::WorkerLost)
         } else {
             None

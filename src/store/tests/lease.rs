@@ -143,3 +143,33 @@ fn a_mail_that_is_still_in_hand_is_taken_back_before_anybody_claims_it() {
         "stopped"
     );
 }
+
+#[test]
+fn odd_rows_keep_no_other_from_coming_back() {
+    let mut bench = bench();
+    let ids = bench.enqueue(3);
+    bench.claim("w", NOW);
+    bench.store.execute(&format!(
+        "UPDATE email_messages SET locked_by = CAST(x'77ff' AS TEXT) WHERE id = {};
+         UPDATE email_messages SET reap_count = 1000000 WHERE id = {}",
+        ids[0], ids[1]
+    ));
+    let reaped = bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
+    assert_eq!((reaped.returned, reaped.failed), (vec![ids[0], ids[2]], vec![ids[1]]));
+}
+
+#[test]
+fn a_torn_journal_is_replayed_as_far_as_it_can_be_read() {
+    let mut bench = bench();
+    bench.enqueue(1);
+    let one = bench.claim("w", NOW).remove(0);
+    let id = one.lease.id();
+    bench.store.execute("UPDATE email_messages SET attempt_count = 1000000");
+    bench.store.journal(&[settle(one)], NOW).unwrap();
+    let path = bench.dir.path().join("q.db-outcomes");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend(b"\xff\x00{\"id\":");
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(bench.store.replay_journal().unwrap(), 1);
+    assert_eq!(bench.status(id), "SENT");
+}
