@@ -3,6 +3,7 @@
 use super::row;
 use crate::domain::message::{Mail, MailId};
 use crate::domain::state::{Event, Status, leads};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, named_params};
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub struct Arm {
 
 /// The next queue after `?1` that has a PENDING mail: one look into the index each, however many mails wait.
 const NEXT_QUEUE: &str =
-    "SELECT min(queue) FROM email_messages WHERE status = 'PENDING' AND queue > ?1";
+    "SELECT min(queue) FROM email_messages WHERE status = 'PENDING' AND queue > CAST(?1 AS TEXT)";
 
 /// The moment when the first mail of a queue is due.
 const FIRST_DUE: &str =
@@ -61,9 +62,13 @@ const CLAIM: &str = "UPDATE email_messages SET status = 'SENDING', locked_at = :
 /// The queues with a PENDING mail, in alphabetical order.
 pub(super) fn queues(conn: &Connection) -> Result<Vec<String>, rusqlite::Error> {
     let mut next = conn.prepare_cached(NEXT_QUEUE)?;
-    let (mut all, mut after) = (Vec::new(), String::new());
-    while let Some(queue) = next.query_row([&after], |row| row.get::<_, Option<String>>(0))? {
-        all.push(queue.clone());
+    let (mut all, mut after) = (Vec::new(), Vec::new());
+    // A name that is no UTF-8 (only past the CHECKs) is no queue that anybody can ask for.
+    while let Some(queue) = next.query_row([&after], |row| match row.get_ref(0)? {
+        ValueRef::Text(bytes) => Ok(Some(bytes.to_vec())),
+        _ => Ok(None),
+    })? {
+        all.extend(String::from_utf8(queue.clone()).ok());
         after = queue;
     }
     Ok(all)
@@ -74,7 +79,8 @@ pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rus
     let mut first_due = conn.prepare_cached(FIRST_DUE)?;
     let mut due = Vec::new();
     for queue in queues(conn)? {
-        let first: Option<i64> = first_due.query_row([&queue], |row| row.get(0))?;
+        // Anything but a number (only past the CHECKs) is never due, and keeps no other mail waiting.
+        let first = first_due.query_row([&queue], |row| Ok(row.get_ref(0)?.as_i64().ok()))?;
         if first.is_some_and(|first| first <= now) {
             due.push(queue);
         }

@@ -3,7 +3,7 @@
 use super::breaker::Breaker;
 use super::{Store, claim};
 use crate::domain::fault::Fault;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Row, named_params};
 use std::collections::BTreeMap;
 
 /// How many mails of one queue are in which state.
@@ -115,7 +115,7 @@ fn counts(
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (queue, status, mails): (String, String, i64) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
+                (words(row, 0)?, words(row, 1)?, row.get(2)?);
             add(queue, &|one| match status.as_str() {
                 "SENDING" => one.sending = mails.unsigned_abs(),
                 "SENT" => one.sent = mails.unsigned_abs(),
@@ -126,6 +126,12 @@ fn counts(
     Ok(queues.into_values().collect())
 }
 
+/// A text that another program may have written as anything.
+fn words(row: &Row<'_>, at: usize) -> Result<String, rusqlite::Error> {
+    let value = row.get_ref(at)?;
+    Ok(String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned())
+}
+
 fn oldest_due(
     conn: &Connection,
     wanted: &dyn Fn(&str) -> bool,
@@ -134,8 +140,9 @@ fn oldest_due(
     let mut oldest: Option<i64> = None;
     let mut statement = conn.prepare_cached(OLDEST_DUE)?;
     for queue in claim::due_queues(conn, now)?.into_iter().filter(|queue| wanted(queue)) {
-        let due: Option<i64> =
-            statement.query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
+        let due: Option<i64> = statement.query_row(named_params! { ":queue": queue }, |row| {
+            Ok(row.get_ref(0)?.as_i64().ok())
+        })?;
         oldest = oldest.into_iter().chain(due).min();
     }
     Ok(oldest.map(|due| (now - due).max(0)))
@@ -154,7 +161,7 @@ fn finished(
         let mut rows = statement.query([from, to])?;
         while let Some(row) = rows.next()? {
             let (queue, status, mails): (String, String, i64) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
+                (words(row, 0)?, words(row, 1)?, row.get(2)?);
             match status.as_str() {
                 _ if !wanted(&queue) => {}
                 "SENT" => sent += mails,
@@ -191,12 +198,12 @@ fn sample(
     let mut rows = statement.query(named_params! { ":since": since, ":sample": SAMPLE })?;
     let (mut durations, mut mails, mut attempts) = (Vec::new(), 0i64, 0i64);
     while let Some(row) = rows.next()? {
-        if !wanted(&row.get::<_, String>(0)?) {
+        if !wanted(&words(row, 0)?) {
             continue;
         }
         // Another program may have written anything here.
         durations.extend(row.get_ref(1)?.as_i64().ok());
-        attempts += row.get::<_, i64>(2)?;
+        attempts = attempts.saturating_add(row.get_ref(2)?.as_i64().unwrap_or_default());
         mails += 1;
     }
     if mails > 0 {

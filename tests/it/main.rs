@@ -14,6 +14,7 @@ mod support {
 
 mod bulk;
 mod cases_cli;
+mod cases_storage;
 mod cases_wire;
 mod command_line;
 mod concurrency;
