@@ -22,6 +22,9 @@ const PERSISTENCE: Duration = Duration::from_secs(120);
 /// How long to wait between two tries to write a database that is out.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
+/// The writer looks up more often than this. One that did not was stopped, and may have lost what it holds.
+const STOPPED: Duration = Duration::from_secs(1);
+
 /// An outcome that is not on disk yet.
 pub struct Waiting {
     pub settled: Settled,
@@ -53,6 +56,7 @@ pub struct Ledger<'a> {
     held: HashMap<MailId, Arc<str>>,
     claimed: u64,
     renewed: Instant,
+    looked: Instant,
     /// Since when the database cannot be written.
     out_since: Option<Instant>,
     turns: u64,
@@ -75,6 +79,7 @@ impl<'a> Ledger<'a> {
             held: HashMap::new(),
             claimed: 0,
             renewed: Instant::now(),
+            looked: Instant::now(),
             out_since: None,
             turns: 0,
         }
@@ -189,9 +194,12 @@ impl<'a> Ledger<'a> {
         Ok(Done { is_waiting: true, ..Done::default() })
     }
 
-    /// The leases to renew, when it is time: a quarter of the lease after the last time.
+    /// The leases to renew, when it is time: a quarter of the lease after the last time, and before anything is claimed
+    /// by a run that was stopped meanwhile.
     fn due_leases(&mut self) -> Vec<(MailId, Arc<str>)> {
-        if self.held.is_empty() || self.renewed.elapsed() < self.plan.lease / 4 {
+        let was_stopped = mem::replace(&mut self.looked, Instant::now()).elapsed() >= STOPPED;
+        let is_time = was_stopped || self.renewed.elapsed() >= self.plan.lease / 4;
+        if self.held.is_empty() || !is_time {
             return Vec::new();
         }
         self.renewed = Instant::now();

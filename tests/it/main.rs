@@ -37,6 +37,7 @@ mod retry_cancel;
 mod schema;
 mod send_batch;
 mod stats;
+mod stopped;
 
 use std::fs;
 use std::path::Path;
