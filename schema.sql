@@ -1,4 +1,4 @@
--- The tables of mailq, schema version 1.
+-- The tables of mailq, schema version 2.
 --
 -- For the developer of an application: this may live in your own SQLite database. To send a mail, INSERT a row in the
 -- transaction of your own write; when you commit, the mail is queued, and when you roll back, there is none:
@@ -63,8 +63,8 @@ CREATE TABLE IF NOT EXISTS email_messages (
   send_ms INTEGER CONSTRAINT "send_ms: milliseconds" CHECK (send_ms IS NULL OR typeof(send_ms) = 'integer'),
   -- For mailq. Why it is FAILED, and the last error with the server's own words.
   failure TEXT
-    CONSTRAINT "failure: one of the nine words"
-    CHECK (failure IS NULL OR failure IN ('rejected', 'exhausted', 'expired', 'render', 'attachment', 'invalid', 'cancelled', 'worker-lost', 'unknown-outcome')),
+    CONSTRAINT "failure: one of the ten words"
+    CHECK (failure IS NULL OR failure IN ('rejected', 'exhausted', 'expired', 'render', 'attachment', 'invalid', 'cancelled', 'suppressed', 'worker-lost', 'unknown-outcome')),
   error_message TEXT,
 
   -- The Message-ID derives from it, the same on every attempt. Leave it to its default.
@@ -75,6 +75,11 @@ CREATE TABLE IF NOT EXISTS email_messages (
   idempotency_key TEXT
     CONSTRAINT "idempotency_key: a text that is not empty"
     CHECK (idempotency_key IS NULL OR (typeof(idempotency_key) = 'text' AND idempotency_key <> '')),
+
+  -- A name for mails that belong together ("newsletter-2026-11"), to look at and to cancel as one.
+  group_name TEXT
+    CONSTRAINT "group_name: letters, digits, _ - . only, at most 64"
+    CHECK (group_name IS NULL OR (typeof(group_name) = 'text' AND group_name <> '' AND length(group_name) <= 64 AND group_name NOT GLOB '*[^A-Za-z0-9_.-]*')),
 
   -- Who sends: one RFC 5322 mailbox each; NULL: as configured.
   from_addr TEXT
@@ -132,11 +137,12 @@ CREATE INDEX IF NOT EXISTS email_messages_leased ON email_messages (locked_at) W
 CREATE INDEX IF NOT EXISTS email_messages_sent ON email_messages (finished_at) WHERE status = 'SENT';
 CREATE INDEX IF NOT EXISTS email_messages_failed ON email_messages (finished_at) WHERE status = 'FAILED';
 CREATE INDEX IF NOT EXISTS email_messages_files ON email_messages (id) WHERE attachments <> '[]';
+CREATE INDEX IF NOT EXISTS email_messages_group ON email_messages (group_name, status) WHERE group_name IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS email_messages_key ON email_messages (idempotency_key) WHERE idempotency_key IS NOT NULL;
 
 -- What mailq remembers about itself: the version of this schema.
 CREATE TABLE IF NOT EXISTS mailq_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT OR IGNORE INTO mailq_meta (key, value) VALUES ('schema_version', '1');
+INSERT OR IGNORE INTO mailq_meta (key, value) VALUES ('schema_version', '2');
 
 -- Until when a smarthost is left alone, and why.
 CREATE TABLE IF NOT EXISTS mailq_breaker (
@@ -146,6 +152,63 @@ CREATE TABLE IF NOT EXISTS mailq_breaker (
   until INTEGER NOT NULL,
   tripped_at INTEGER NOT NULL,
   outages INTEGER NOT NULL DEFAULT 1
+) WITHOUT ROWID;
+
+-- What each attempt at a mail came to: when it began, how many milliseconds it took, at which server, how far the dialogue
+-- got and what the server said; `recipients` where it was not the same for all. The last attempts of a mail are kept, and
+-- they leave with it.
+CREATE TABLE IF NOT EXISTS mailq_attempts (
+  mail INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  relay TEXT,
+  outcome TEXT NOT NULL,
+  phase TEXT,
+  code INTEGER,
+  message TEXT,
+  recipients TEXT,
+  PRIMARY KEY (mail, attempt)
+) WITHOUT ROWID;
+
+CREATE TRIGGER IF NOT EXISTS mailq_attempts_delete AFTER DELETE ON email_messages BEGIN
+  DELETE FROM mailq_attempts WHERE mail = OLD.id;
+END;
+
+-- The queues that an admin holds: nothing of them is claimed.
+CREATE TABLE IF NOT EXISTS mailq_held (queue TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT) WITHOUT ROWID;
+
+-- Who is to get no mail, in lower case.
+CREATE TABLE IF NOT EXISTS mailq_suppressed (address TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT) WITHOUT ROWID;
+
+-- How many mails a queue handed over in which slice of time, for `rate`.
+CREATE TABLE IF NOT EXISTS mailq_rate (
+  queue TEXT NOT NULL,
+  slice INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  mails INTEGER NOT NULL,
+  PRIMARY KEY (queue, slice, at)
+) WITHOUT ROWID;
+
+-- Repeats that `enqueue --suppress-for` left out: until when, and how many so far.
+CREATE TABLE IF NOT EXISTS mailq_repeats (
+  key TEXT NOT NULL,
+  template TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  repeats INTEGER NOT NULL,
+  PRIMARY KEY (key, template)
+) WITHOUT ROWID;
+
+-- When each command last ran to its end, and what it did (a JSON object).
+CREATE TABLE IF NOT EXISTS mailq_runs (command TEXT PRIMARY KEY, at INTEGER NOT NULL, result TEXT NOT NULL) WITHOUT ROWID;
+
+-- What has ever happened, for monitoring: these only grow, also when mails are pruned.
+CREATE TABLE IF NOT EXISTS mailq_counter (
+  name TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  label TEXT NOT NULL,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (name, queue, label)
 ) WITHOUT ROWID;
 
 -- How many mails finished in which hour (finished_at / 3600000), kept by the triggers below so that `mailq stats` need

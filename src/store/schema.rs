@@ -1,18 +1,16 @@
 //! The schema's version: created, migrated, or refused.
 //!
-//! `schema.sql` is the whole current schema. `MIGRATIONS` only ever grows: entry `n` leads from version `n + 1` to the
-//! next. `user_version`, `application_id`, `journal_mode` and `auto_vacuum` of a database we did not create stay alone.
+//! `schema.sql` is the whole current schema. A version only adds: tables, columns with a default, words to a CHECK. So
+//! one way leads from every earlier version to it: the rows move into the table as it is now. `user_version`,
+//! `application_id`, `journal_mode` and `auto_vacuum` of a database we did not create stay alone.
 
 use super::{Store, error};
 use crate::domain::fault::{Fault, Kind};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
 const SCHEMA: &str = include_str!("../../schema.sql");
 
-/// Append only.
-const MIGRATIONS: &[&str] = &[];
-
-const CURRENT: usize = MIGRATIONS.len() + 1;
+const CURRENT: usize = 2;
 
 /// Creates what is missing and migrates what is old. `created`: the file is ours, so WAL is too.
 pub fn ensure(store: &mut Store, created: bool) -> Result<(), Fault> {
@@ -37,18 +35,56 @@ pub fn migrate(store: &mut Store) -> Result<(), Fault> {
         return Ok(());
     }
     not_newer(store, found)?;
-    store.write(|tx| {
+    // Neither can be set inside a transaction. A reference or a view of the application goes on meaning the table of
+    // this name, and what got past the CHECKs moves as it is.
+    loosen(store, true)?;
+    let moved = store.write(|tx| {
         // Another process may have been faster.
-        let found = read_version(tx)?.unwrap_or(CURRENT);
-        for step in MIGRATIONS.iter().skip(found.saturating_sub(1)) {
-            tx.execute_batch(step)?;
-        }
-        tx.execute(
-            "UPDATE mailq_meta SET value = ?1 WHERE key = 'schema_version'",
-            [CURRENT.to_string()],
-        )?;
-        Ok(())
-    })
+        if read_version(tx)? == Some(CURRENT) { Ok(()) } else { rebuild(tx) }
+    });
+    moved.and(loosen(store, false))
+}
+
+fn loosen(store: &Store, on: bool) -> Result<(), Fault> {
+    let pragmas =
+        [("foreign_keys", !on), ("legacy_alter_table", on), ("ignore_check_constraints", on)];
+    pragmas
+        .into_iter()
+        .try_for_each(|(name, value)| store.conn.pragma_update(None, name, value))
+        .map_err(|e| error::fault(&store.path, &e))
+}
+
+/// Moves the rows into the table of `SCHEMA`. Indexes and triggers that the application put on it stay, and so does the
+/// highest id ever given.
+fn rebuild(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
+    let of_table = "FROM sqlite_master WHERE tbl_name = 'email_messages' AND sql IS NOT NULL AND type IN ('index', 'trigger')";
+    let objects = texts(tx, &format!("SELECT format('DROP %s \"%w\";', type, name) {of_table}"))?;
+    let foreign = format!(
+        "SELECT sql {of_table} AND name NOT GLOB 'email_messages_*' AND name NOT GLOB 'mailq_*'"
+    );
+    let foreign = texts(tx, &foreign)?;
+    tx.execute_batch(&objects.concat())?;
+    let columns = texts(tx, "SELECT name FROM pragma_table_info('email_messages')")?.join(", ");
+    tx.execute_batch(
+        "ALTER TABLE email_messages RENAME TO mailq_earlier; DELETE FROM mailq_tally;",
+    )?;
+    // The triggers of the new table count anew what is finished.
+    tx.execute_batch(SCHEMA)?;
+    tx.execute_batch(&format!(
+        "INSERT INTO email_messages ({columns}) SELECT {columns} FROM mailq_earlier;
+         INSERT INTO sqlite_sequence (name, seq) SELECT 'email_messages', 0
+           WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'email_messages');
+         UPDATE sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'mailq_earlier'), 0))
+           WHERE name = 'email_messages';
+         DROP TABLE mailq_earlier;
+         UPDATE mailq_meta SET value = '{CURRENT}' WHERE key = 'schema_version';"
+    ))?;
+    foreign.iter().try_for_each(|sql| tx.execute_batch(sql))
+}
+
+fn texts(tx: &Transaction<'_>, sql: &str) -> Result<Vec<String>, rusqlite::Error> {
+    let mut statement = tx.prepare(sql)?;
+    statement.query_map([], |row| row.get(0))?.collect()
 }
 
 /// For a reader: the tables are there and not newer than this program.
@@ -137,6 +173,43 @@ mod tests {
             !std::path::Path::new(&format!("tests/schemas/v{}.sql", CURRENT + 1)).exists(),
             "a schema that no migration leads to"
         );
+    }
+
+    #[test]
+    fn mails_ids_and_what_an_application_tied_to_them_survive_a_migration() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("app.db");
+        let app = Connection::open(&path).unwrap();
+        app.execute_batch(&fs::read_to_string("tests/schemas/v1.sql").unwrap()).unwrap();
+        app.execute_batch(
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, mail INTEGER REFERENCES email_messages (id) ON DELETE CASCADE);
+             CREATE VIEW waiting AS SELECT id FROM email_messages WHERE status = 'PENDING';
+             CREATE INDEX by_template ON email_messages (template);
+             CREATE TABLE heard (mail INTEGER);
+             CREATE TRIGGER hear AFTER UPDATE OF status ON email_messages BEGIN INSERT INTO heard VALUES (NEW.id); END;
+             INSERT INTO email_messages (to_addrs, template) VALUES ('a@x.example', 't'), ('b@x.example', 't'), ('c@x.example', 't');
+             UPDATE email_messages SET status = 'SENT', finished_at = 7200000 WHERE id = 1;
+             DELETE FROM email_messages WHERE id = 3;
+             INSERT INTO orders (mail) VALUES (1), (2);
+             PRAGMA ignore_check_constraints = ON;
+             UPDATE email_messages SET locale = '' WHERE id = 2;",
+        )
+        .unwrap();
+        drop(app);
+        let store = Store::open(&path, Access::Write).unwrap();
+        let number = |sql: &str| store.conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(number("SELECT count(*) FROM orders JOIN email_messages m ON m.id = mail"), 2);
+        assert_eq!(number("SELECT id FROM waiting"), 2);
+        assert_eq!(number("SELECT sum(mails) FROM mailq_tally"), 1);
+        assert_eq!(number("SELECT mails FROM mailq_tally WHERE status = 'SENT' AND hour = 2"), 1);
+        store.execute("UPDATE email_messages SET status = 'FAILED', finished_at = 1 WHERE id = 2");
+        assert_eq!(number("SELECT count(*) FROM heard WHERE mail = 2"), 1);
+        assert_eq!(number("SELECT count(*) FROM sqlite_master WHERE name = 'by_template'"), 1);
+        assert_eq!(number("PRAGMA foreign_keys"), 1);
+        assert_eq!(number("PRAGMA ignore_check_constraints"), 0);
+        store
+            .execute("INSERT INTO email_messages (to_addrs, template) VALUES ('d@x.example', 't')");
+        assert_eq!(number("SELECT max(id) FROM email_messages"), 4, "an id was given twice");
     }
 
     #[test]
