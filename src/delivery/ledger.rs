@@ -22,6 +22,9 @@ const PERSISTENCE: Duration = Duration::from_secs(120);
 /// How long to wait between two tries to write a database that is out.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
+/// By how much the kernel lets a sleeper sleep on.
+const SLACK: Duration = Duration::from_micros(60);
+
 /// The writer looks up more often than this. One that did not was stopped, and may have lost what it holds.
 const STOPPED: Duration = Duration::from_secs(1);
 
@@ -60,6 +63,8 @@ pub struct Ledger<'a> {
     /// Since when the database cannot be written.
     out_since: Option<Instant>,
     turns: u64,
+    /// Until when the database is left to others.
+    free_until: Instant,
 }
 
 impl<'a> Ledger<'a> {
@@ -82,6 +87,7 @@ impl<'a> Ledger<'a> {
             looked: Instant::now(),
             out_since: None,
             turns: 0,
+            free_until: Instant::now(),
         }
     }
 
@@ -118,6 +124,19 @@ impl<'a> Ledger<'a> {
         self.held.is_empty() && !self.has_waiting()
     }
 
+    /// Leaves the database to others for as long as it was just held, a moment at most: a writer that begins again at
+    /// once starves them. The time in which there was nothing to write counts.
+    pub fn stand_back(&self) {
+        loop {
+            let left = self.free_until.saturating_duration_since(Instant::now());
+            match left.checked_sub(SLACK) {
+                Some(left) => thread::sleep(left),
+                None if left.is_zero() => return,
+                None => thread::yield_now(),
+            }
+        }
+    }
+
     /// One transaction, if there is something to do: `wants` says how many mails each lane could use.
     pub fn turn(&mut self, wants: &[usize]) -> Result<Done, Fault> {
         let renew = self.due_leases();
@@ -137,7 +156,11 @@ impl<'a> Ledger<'a> {
         let turn =
             Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
         let plan = self.plan;
-        match self.store.turn(turn, &mut |due| arms(plan, due, wants, budget)) {
+        let begun = Instant::now();
+        let turned = self.store.turn(turn, &mut |due| arms(plan, due, wants, budget));
+        let ended = Instant::now();
+        self.free_until = ended + COURTESY.min(ended - begun);
+        match turned {
             Ok(turned) => {
                 self.out_since = None;
                 let mut done = Done { claimed: turned.claimed, ..Done::default() };
@@ -158,7 +181,6 @@ impl<'a> Ledger<'a> {
                 for Claimed { lease, .. } in &done.claimed {
                     self.held.insert(lease.id(), Arc::clone(lease.holder()));
                 }
-                thread::sleep(COURTESY);
                 Ok(done)
             }
             Err((fault, is_passing, settled)) => {

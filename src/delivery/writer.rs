@@ -180,6 +180,7 @@ impl<'a> Writer<'a, '_> {
         if let Ok(first) = self.inbox.recv_timeout(patience) {
             self.hear(first);
         }
+        self.ledger.stand_back();
         while let Ok(report) = self.inbox.try_recv() {
             self.hear(report);
         }
