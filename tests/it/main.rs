@@ -38,6 +38,7 @@ mod schema;
 mod send_batch;
 mod stats;
 mod stopped;
+mod work;
 
 use std::fs;
 use std::path::Path;
