@@ -31,6 +31,7 @@ initial_destination_concurrency = 20
 """
 
 MASTER = """127.0.0.1:{port} inet n - n - - smtpd
+pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
 qmgr unix n - n 300 1 qmgr
 rewrite unix - - n - - trivial-rewrite

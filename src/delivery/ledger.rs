@@ -119,6 +119,13 @@ impl<'a> Ledger<'a> {
         !self.waiting.is_empty() || !self.marks.is_empty()
     }
 
+    /// How many mails of each of `lanes` lanes the next turn records.
+    pub fn settling(&self, lanes: usize) -> Vec<usize> {
+        let mut settling = vec![0; lanes];
+        self.waiting.iter().for_each(|one| settling[one.lane] += 1);
+        settling
+    }
+
     /// Whether no mail is in hand and nothing waits.
     pub fn is_clear(&self) -> bool {
         self.held.is_empty() && !self.has_waiting()

@@ -133,7 +133,10 @@ impl<'a> Writer<'a, '_> {
 
     /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
-        let wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
+        // What this turn records is not in hand any more when it claims.
+        let settling = self.ledger.settling(self.posts.len());
+        let wants: Vec<usize> =
+            self.posts.iter().zip(settling).map(|(post, ended)| post.wanted(ended)).collect();
         let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
         for lane in settled_in {
             self.posts[lane].outstanding -= 1;
