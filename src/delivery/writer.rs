@@ -131,16 +131,25 @@ impl<'a> Writer<'a, '_> {
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
     }
 
-    /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
+    /// One turn of the ledger, and more of them while a lane wants mails that it was not asked about. Returns whether
+    /// nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
-        let wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
-        let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
-        for lane in settled_in {
-            self.posts[lane].outstanding -= 1;
+        loop {
+            let wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
+            let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
+            for lane in settled_in {
+                self.posts[lane].outstanding -= 1;
+            }
+            let is_quiet = claimed.is_empty() && !is_waiting;
+            claimed.into_iter().for_each(|one| self.lay_out(one));
+            // A lane whose mails all ended in this very turn had its hands full before it, and claimed none: that
+            // says nothing about what is due.
+            let is_unasked =
+                self.posts.iter().zip(&wants).any(|(post, had)| *had == 0 && post.wanted() > 0);
+            if !(is_quiet && is_unasked) {
+                return Ok(is_quiet);
+            }
         }
-        let is_quiet = claimed.is_empty() && !is_waiting;
-        claimed.into_iter().for_each(|one| self.lay_out(one));
-        Ok(is_quiet)
     }
 
     /// Lays a claimed mail on its lane's desk; one that is over or cannot be read is settled at once.
