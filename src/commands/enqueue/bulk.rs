@@ -45,7 +45,7 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an address list is a text, or a list of texts")]
 enum OneOrMany {
     One(String),
     Many(Vec<String>),
@@ -127,7 +127,8 @@ fn csv_lines(text: &str, take: &mut dyn FnMut(u64, Result<Line, String>)) {
         return take(1, Err(format!("the head line has the column {twice:?} twice")));
     }
     if !columns.iter().any(|column| matches!(column, "to" | "cc" | "bcc")) {
-        return take(1, Err("the head line has no column `to`".to_owned()));
+        let found: Vec<&str> = columns.iter().collect();
+        return take(1, Err(format!("the head line has no column `to`, only {found:?}")));
     }
     for record in reader.records() {
         match record {
@@ -212,8 +213,13 @@ fn one(
     if let Some(template) = line.template {
         mail.template = template;
     }
-    mail.parameters.extend(line.params.unwrap_or_default());
+    let params = line.params.unwrap_or_default();
+    let has_params = !params.is_empty();
+    mail.parameters.extend(params);
     match line.subject {
+        Some(_) if has_params => {
+            return Err(Fault::new(Kind::Data, "a subject is sent as it is; it has no params"));
+        }
         Some(subject) => {
             mail.has_html = line.html.is_some();
             mail.template = BUILT_IN_TEMPLATE.to_owned();
