@@ -53,7 +53,8 @@ pub struct SendBatchArgs {
 }
 
 pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
-    let signers = context.config.dkim()?.iter().map(signer).collect::<Result<_, Fault>>()?;
+    let dkim = context.config.dkim()?;
+    let signers = dkim.iter().map(signer).collect::<Result<_, Fault>>()?;
     let workshop = workshop(&context.config, Signers::new(signers))?;
     if args.dry_run {
         return rehearse(&args, &workshop, context);
@@ -70,6 +71,10 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
         context
             .output
             .say(Level::Warning, &format!("queues.{queue}.rate is not applied by this version"));
+    }
+    let exposed = dkim.iter().filter_map(Dkim::warning);
+    for warning in context.config.exposed_passwords().into_iter().chain(exposed) {
+        context.output.say(Level::Warning, &warning);
     }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
