@@ -474,7 +474,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__send__subcmd__batch)
-            opts="-v -q -h --queue --limit --batch-size --concurrency --time-limit --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --queue --limit --batch-size --concurrency --time-limit --wait --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

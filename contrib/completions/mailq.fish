@@ -81,6 +81,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l concurrency -
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l time-limit -d 'How long to begin new mails' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l wait -d 'Where a rate is met, wait until more may go, instead of ending'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l dry-run -d 'Render what is due and say what would happen; send and change nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -s v -l verbose -d 'Say more on stderr'

@@ -188,6 +188,7 @@ impl Shift<'_> {
             Err(_) => Outcome::Road(Trouble {
                 words: "mailq has a bug in its dialogue".into(),
                 wait: None,
+                too_many: false,
                 in_hand: true,
             }),
         }

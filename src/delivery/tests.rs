@@ -43,7 +43,7 @@ impl Relay for Double {
         let outcome = (self.script)(number);
         if matches!(outcome, Outcome::Answered(_) | Outcome::Unknown { .. }) && !before_end() {
             let words = "not ended".to_owned();
-            return Outcome::Road(Trouble { words, wait: None, in_hand: true });
+            return Outcome::Road(Trouble { words, wait: None, too_many: false, in_hand: true });
         }
         outcome
     }
@@ -100,6 +100,8 @@ impl House {
             lanes: vec![lane],
             policies: HashMap::new(),
             policy: Policy::default(),
+            rates: HashMap::new(),
+            waits: false,
             only: vec![],
             lease: Duration::from_secs(120),
             batch_size: 100,
@@ -138,7 +140,12 @@ fn accepted(_: usize) -> Outcome {
 }
 
 fn out(_: usize) -> Outcome {
-    Outcome::Road(Trouble { words: "connection refused".into(), wait: None, in_hand: false })
+    Outcome::Road(Trouble {
+        words: "connection refused".into(),
+        wait: None,
+        too_many: false,
+        in_hand: false,
+    })
 }
 
 #[test]

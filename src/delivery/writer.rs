@@ -3,6 +3,7 @@
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
 use super::ledger::{Done, Ledger};
+use super::limits::Limits;
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop};
 use crate::domain::fault::Fault;
@@ -19,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How often the writer looks up from waiting: for a signal, a limit of time, a lease to renew.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// How often a run that waits for a rate looks whether it may go on.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// Housekeeping first, then the run proper if something is due on a road that is not left alone.
 pub fn run(
@@ -55,9 +59,17 @@ pub fn run(
         let posts = posts.map(|((lane, desk), breaker)| Post::new(lane, desk, breaker.is_none()));
         let (reports, inbox) = mpsc::channel();
         let crew = Crew { plan, workshop, stop, reports };
-        let ledger = Ledger::new(store, plan, journal, &mut summary);
-        let mut writer =
-            Writer { ledger, stop, posts: posts.collect(), inbox, began, gave_up: false };
+        let limits = Limits::new(plan, store.paces()?);
+        let ledger = Ledger::new(store, plan, journal, &mut summary, limits);
+        let mut writer = Writer {
+            ledger,
+            stop,
+            posts: posts.collect(),
+            inbox,
+            began,
+            looked: None,
+            gave_up: false,
+        };
         thread::scope(|scope| writer.work(scope, &crew))?;
     }
     summary.took = began.elapsed();
@@ -92,6 +104,8 @@ struct Writer<'a, 'w> {
     posts: Vec<Post<'a>>,
     inbox: Receiver<Report>,
     began: Instant,
+    /// When a run that waits for a rate last looked whether it may go on.
+    looked: Option<Instant>,
     /// The database is out for good: a mail that was not ended for that says nothing about the road.
     gave_up: bool,
 }
@@ -115,7 +129,8 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                     let has_nobody = self.posts.iter().any(|post| post.open && post.ceiling == 0);
-                    if has_nobody || (is_quiet && self.ledger.is_clear()) {
+                    let is_over = is_quiet && self.ledger.is_clear() && !self.waits();
+                    if has_nobody || is_over {
                         return self.see_off();
                     }
                 }
@@ -131,9 +146,22 @@ impl<'a> Writer<'a, '_> {
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
     }
 
+    /// Whether the run is to wait until a rate lets it go on.
+    fn waits(&mut self) -> bool {
+        let limited = !self.ledger.summary.limited.is_empty();
+        let waits = self.ledger.plan.waits && limited && self.posts.iter().any(|post| post.open);
+        self.looked = waits.then(|| self.looked.unwrap_or_else(Instant::now));
+        waits
+    }
+
     /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
-        let wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
+        let mut wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
+        match self.looked {
+            Some(looked) if looked.elapsed() < LOOK_AGAIN => wants.fill(0),
+            Some(_) => self.looked = None,
+            None => {}
+        }
         let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
         for lane in settled_in {
             self.posts[lane].outstanding -= 1;
@@ -220,6 +248,12 @@ impl<'a> Writer<'a, '_> {
         if let Some(Outcome::Road(trouble)) = &outcome {
             self.close_lane(lane, Some(&trouble.words));
             self.trip(lane, trouble, now);
+            if trouble.too_many {
+                self.slow_down(&mail.queue, now);
+            }
+        }
+        if send_ms.is_some() {
+            self.ledger.limits.note(&mail.queue, now);
         }
         self.ledger.settle(lease, change, (lane, mail.attempt_count), send_ms, Some(clerk));
     }
@@ -236,6 +270,17 @@ impl<'a> Writer<'a, '_> {
                 self.ledger.summary.outages.push(breaker);
             }
             Err(fault) => self.ledger.journal.warn(&format!("cannot write the breaker: {fault}")),
+        }
+    }
+
+    fn slow_down(&mut self, queue: &str, now: i64) {
+        let Ledger { limits, store, journal, .. } = &mut self.ledger;
+        match limits.slow_down(queue, store, now) {
+            Ok(pace) => journal.warn(&format!(
+                "queue {queue}: the server had too many; going on with {} mails a minute, twice as many each minute",
+                pace.mails
+            )),
+            Err(fault) => journal.warn(&format!("cannot slow queue {queue} down: {fault}")),
         }
     }
 

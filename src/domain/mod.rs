@@ -7,5 +7,6 @@ pub mod fault;
 pub mod header;
 pub mod message;
 pub mod outcome;
+pub mod rate;
 pub mod retry;
 pub mod state;

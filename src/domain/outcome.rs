@@ -289,6 +289,8 @@ pub struct Trouble {
     pub words: String,
     /// How long the server wants to be left alone, where it says so.
     pub wait: Option<Duration>,
+    /// Whether the server said that it had too many of our mails.
+    pub too_many: bool,
     /// Whether the mail itself was being handed over when it happened.
     pub in_hand: bool,
 }

@@ -88,6 +88,7 @@ impl Store {
             self.write(|tx| {
                 for one in piece {
                     if move_on(tx, one, now)? == 1 {
+                        super::rate::charge_for_the_dead(tx, one.id, now)?;
                         reaped.count(one);
                     }
                 }

@@ -28,6 +28,7 @@ impl FileRelay {
         Outcome::Road(Trouble {
             words: format!("{}: {error}", self.directory.display()),
             wait: None,
+            too_many: false,
             in_hand: false,
         })
     }

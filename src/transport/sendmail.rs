@@ -42,6 +42,7 @@ impl SendmailRelay {
         Outcome::Road(Trouble {
             words: format!("{}: {}", self.program.display(), one_line(why, 500)),
             wait: None,
+            too_many: false,
             in_hand,
         })
     }

@@ -30,6 +30,8 @@ mod list_show;
 mod poison;
 mod prune;
 mod queue_listing;
+mod queues;
+mod rates;
 mod readme;
 mod reap;
 mod render_check;

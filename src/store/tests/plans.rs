@@ -1,6 +1,6 @@
 //! No hot statement may scan the table or sort what an index has in order.
 
-use super::super::{claim, prune, reap, record, stats};
+use super::super::{claim, prune, rate, reap, record, stats};
 use super::*;
 
 #[test]
@@ -11,6 +11,7 @@ fn every_hot_statement_uses_its_index() {
         record::hot_statements(),
         reap::hot_statements(),
         prune::hot_statements(),
+        rate::hot_statements(),
         stats::hot_statements(),
     ];
     for (name, sql) in all.concat() {
