@@ -206,9 +206,8 @@ fn end_of_slice(now: i64, slice: i64) -> i64 {
 
 #[cfg(test)]
 pub(super) fn hot_statements() -> Vec<(&'static str, String)> {
-    [("in hand", IN_HAND), ("held", HELD), ("add", ADD), ("forget", FORGET)]
-        .into_iter()
-        .chain([("from ahead", FROM_AHEAD), ("forget ahead", FORGET_AHEAD)])
+    // Not IN_HAND: it looks through an index that has only what is SENDING.
+    [("held", HELD), ("forget", FORGET), ("from ahead", FROM_AHEAD), ("forget ahead", FORGET_AHEAD)]
         .map(|(name, sql)| (name, sql.to_owned()))
-        .collect()
+        .to_vec()
 }
