@@ -5,6 +5,7 @@ use super::desk::{Desk, Job};
 use super::ledger::{Done, Ledger};
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::outcome::{Outcome, Trouble};
 use crate::domain::retry::millis;
@@ -32,7 +33,7 @@ pub fn run(
     let mut summary = Summary::default();
     tidy_up(store, plan, journal, &mut summary)?;
     let now = host::now_ms();
-    let mut due = store.due_queues(now)?;
+    let mut due = store.open_queues(now)?;
     due.retain(|queue| plan.wants(queue));
     let breakers = plan
         .lanes
@@ -205,7 +206,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, send_ms, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, began, said, clerk } = finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
@@ -221,7 +222,10 @@ impl<'a> Writer<'a, '_> {
             self.close_lane(lane, Some(&trouble.words));
             self.trip(lane, trouble, now);
         }
-        self.ledger.settle(lease, change, (lane, mail.attempt_count), send_ms, Some(clerk));
+        let relay = &self.ledger.plan.lanes[lane].scope;
+        let attempt =
+            outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
+        self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));
     }
 
     /// An outage: the breaker says until when to leave the road alone.

@@ -2,6 +2,7 @@
 //! needed next. One fsync serves them all.
 
 use super::claim::{self, Arm, Claimed};
+use super::counter::Counts;
 use super::record::{self, Recorded, Settled};
 use super::{Store, error};
 use crate::domain::fault::Fault;
@@ -59,15 +60,17 @@ impl Store {
         let Turn { settled, renew, mark, holder, now } = turn;
         let result = self.try_write(|tx| {
             let mut results = Vec::with_capacity(settled.len());
+            let mut counts = Counts::default();
             for one in &settled {
-                results.push(record::record(tx, one, now)?);
+                results.push(record::record(tx, one, &mut counts, now)?);
             }
+            counts.write(tx)?;
             let mut retaken = touch(tx, RENEW, renew, now)?;
             let lost = touch(tx, RETAKE, &retaken, now)?;
             retaken.retain(|one| !lost.contains(one));
             touch(tx, MARK, mark, now)?;
             let mut claimed = Vec::new();
-            for arm in choose(&claim::due_queues(tx, now)?) {
+            for arm in choose(&claim::open_queues(tx, now)?) {
                 if arm.limit > 0 {
                     claimed.extend(claim::claim(tx, &arm, holder, now)?);
                 }
@@ -84,9 +87,9 @@ impl Store {
         }
     }
 
-    /// The queues with a mail that is due at `now`. Reads only.
-    pub fn due_queues(&self, now: i64) -> Result<Vec<String>, Fault> {
-        self.read(|conn| claim::due_queues(conn, now))
+    /// The queues with a mail that is due at `now`, those that are held left out. Reads only.
+    pub fn open_queues(&self, now: i64) -> Result<Vec<String>, Fault> {
+        self.read(|conn| claim::open_queues(conn, now))
     }
 }
 

@@ -25,11 +25,7 @@ impl FileRelay {
     }
 
     fn road(&self, error: &io::Error) -> Outcome {
-        Outcome::Road(Trouble {
-            words: format!("{}: {error}", self.directory.display()),
-            wait: None,
-            in_hand: false,
-        })
+        Outcome::Road(Trouble::new(format!("{}: {error}", self.directory.display()), false))
     }
 }
 

@@ -52,7 +52,7 @@ impl<'a> Clock<'a> {
                 answer.to_string()
             }
         };
-        Trouble { wait, ..self.out(phase, &said) }
+        Trouble { wait, code: answer.code(), ..self.out(phase, &said) }
     }
 
     /// The road is out for a reason of our own.
@@ -61,6 +61,8 @@ impl<'a> Clock<'a> {
             words: format!("{} {}: {why}", self.settings.scope(), phase.words()),
             wait: None,
             in_hand: phase >= Phase::Mail,
+            phase: Some(phase),
+            code: None,
         }
     }
 }
