@@ -6,6 +6,7 @@
 use super::limits::Limits;
 use super::sender::Clerk;
 use super::{Journal, Plan, Summary};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
 use crate::domain::state::{Change, Move};
@@ -95,12 +96,12 @@ impl<'a> Ledger<'a> {
         lease: Lease,
         change: Change,
         waiting: (usize, u32),
-        send_ms: Option<i64>,
+        attempt: Option<Attempt>,
         clerk: Option<Arc<Clerk>>,
     ) {
         let (lane, attempts) = waiting;
         self.waiting.push(Waiting {
-            settled: Settled { lease, change, send_ms },
+            settled: Settled { lease, change, attempt },
             lane,
             attempts,
             clerk,
@@ -221,7 +222,7 @@ impl<'a> Ledger<'a> {
 
     /// Counts an outcome that is on disk, and tells of it.
     fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) {
-        let Settled { lease, change, send_ms } = settled;
+        let Settled { lease, change, attempt } = settled;
         let id = lease.id();
         self.held.remove(&id);
         let error = change.error().unwrap_or_default();
@@ -244,7 +245,7 @@ impl<'a> Ledger<'a> {
         match change.to() {
             Move::Sent => {
                 self.summary.sent += 1;
-                let took = send_ms.unwrap_or_default();
+                let took = attempt.as_ref().map_or(0, |attempt| attempt.ms);
                 self.journal.note(&format!("mail {id}: sent in {took} ms"));
             }
             Move::Again { .. } if change.attempts() > attempts => {

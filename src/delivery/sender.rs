@@ -3,7 +3,7 @@
 use super::desk::{Desk, Job};
 use super::prepare::Workshop;
 use crate::domain::message::{Mail, MailId, Outgoing};
-use crate::domain::outcome::{Outcome, Trouble};
+use crate::domain::outcome::{Outcome, Said, Trouble};
 use crate::host;
 use crate::store::Lease;
 use crate::transport::Relay;
@@ -34,7 +34,9 @@ pub struct Finished {
     pub recipients: Vec<String>,
     /// `None`: it was not begun, and goes back as it was.
     pub outcome: Option<Outcome>,
-    pub send_ms: Option<i64>,
+    /// When it was begun, in milliseconds since 1970, and how many milliseconds it took.
+    pub began: (i64, i64),
+    pub said: Option<Said>,
     /// Who waits for the record.
     pub clerk: Arc<Clerk>,
 }
@@ -132,8 +134,10 @@ impl Shift<'_> {
                 None => self.ready(self.sender.desk.take()?)?,
             };
             let following = self.following();
-            let begun = Instant::now();
+            let (at, begun) = (host::now_ms(), Instant::now());
             let outcome = self.hand_over(relay, &current, following.as_ref());
+            let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let (began, said) = ((at, took), relay.said());
             if let Outcome::Road(trouble) = &outcome {
                 let trouble = trouble.clone();
                 if self.may_retire(&trouble) {
@@ -141,12 +145,11 @@ impl Shift<'_> {
                     self.lay_back(Some(current));
                     return Some(trouble);
                 }
-                self.finish(current, outcome, None);
+                self.finish(current, outcome, began, said);
                 self.lay_back(following);
                 return None;
             }
-            let send_ms = i64::try_from(begun.elapsed().as_millis()).ok();
-            self.finish(current, outcome, send_ms);
+            self.finish(current, outcome, began, said);
             next = following;
             if self.sender.desk.is_closed() {
                 self.lay_back(next);
@@ -185,12 +188,7 @@ impl Shift<'_> {
                 fates: vec![],
                 words: "mailq has a bug after the final dot".into(),
             },
-            Err(_) => Outcome::Road(Trouble {
-                words: "mailq has a bug in its dialogue".into(),
-                wait: None,
-                too_many: false,
-                in_hand: true,
-            }),
+            Err(_) => Outcome::Road(Trouble::new("mailq has a bug in its dialogue", true)),
         }
     }
 
@@ -243,10 +241,12 @@ impl Shift<'_> {
     }
 
     fn prepare(&mut self, job: Job) -> Option<Ready> {
-        match self.sender.workshop.prepare(&job.mail, host::now_ms()) {
+        let now = host::now_ms();
+        match self.sender.workshop.prepare(&job.mail, now) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
-                self.report(job, vec![], Some(Outcome::Defective { defect, words }), None);
+                let outcome = Outcome::Defective { defect, words };
+                self.report(job, vec![], Some(outcome), (now, 0), None);
                 None
             }
         }
@@ -256,14 +256,14 @@ impl Shift<'_> {
     fn lay_back(&mut self, ready: Option<Ready>) {
         let Some(ready) = ready else { return };
         if let Some(job) = self.sender.desk.put_back(ready.job) {
-            self.report(job, vec![], None, None);
+            self.report(job, vec![], None, (0, 0), None);
         }
     }
 
-    fn finish(&mut self, ready: Ready, outcome: Outcome, send_ms: Option<i64>) {
+    fn finish(&mut self, ready: Ready, outcome: Outcome, began: (i64, i64), said: Option<Said>) {
         let recipients =
             ready.outgoing.envelope.recipients.iter().map(ToString::to_string).collect();
-        self.report(ready.job, recipients, Some(outcome), send_ms);
+        self.report(ready.job, recipients, Some(outcome), began, said);
     }
 
     fn report(
@@ -271,7 +271,8 @@ impl Shift<'_> {
         job: Job,
         recipients: Vec<String>,
         outcome: Option<Outcome>,
-        send_ms: Option<i64>,
+        began: (i64, i64),
+        said: Option<Said>,
     ) {
         self.asked += 1;
         self.sender.tell(Report::Outcome(Box::new(Finished {
@@ -280,7 +281,8 @@ impl Shift<'_> {
             mail: job.mail,
             recipients,
             outcome,
-            send_ms,
+            began,
+            said,
             clerk: Arc::clone(&self.clerk),
         })));
     }

@@ -42,8 +42,7 @@ impl Relay for Double {
         };
         let outcome = (self.script)(number);
         if matches!(outcome, Outcome::Answered(_) | Outcome::Unknown { .. }) && !before_end() {
-            let words = "not ended".to_owned();
-            return Outcome::Road(Trouble { words, wait: None, too_many: false, in_hand: true });
+            return Outcome::Road(Trouble::new("not ended", true));
         }
         outcome
     }
@@ -140,12 +139,7 @@ fn accepted(_: usize) -> Outcome {
 }
 
 fn out(_: usize) -> Outcome {
-    Outcome::Road(Trouble {
-        words: "connection refused".into(),
-        wait: None,
-        too_many: false,
-        in_hand: false,
-    })
+    Outcome::Road(Trouble::new("connection refused", false))
 }
 
 #[test]

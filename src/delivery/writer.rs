@@ -6,6 +6,7 @@ use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::outcome::{Outcome, Trouble};
 use crate::domain::retry::millis;
@@ -36,7 +37,7 @@ pub fn run(
     let mut summary = Summary::default();
     tidy_up(store, plan, journal, &mut summary)?;
     let now = host::now_ms();
-    let mut due = store.due_queues(now)?;
+    let mut due = store.open_queues(now)?;
     due.retain(|queue| plan.wants(queue));
     let breakers = plan
         .lanes
@@ -233,7 +234,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, send_ms, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, began, said, clerk } = finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
@@ -252,10 +253,13 @@ impl<'a> Writer<'a, '_> {
                 self.slow_down(&mail.queue, now);
             }
         }
-        if send_ms.is_some() {
+        let relay = &self.ledger.plan.lanes[lane].scope;
+        let attempt =
+            outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
+        if attempt.as_ref().is_some_and(|attempt| attempt.send_ms().is_some()) {
             self.ledger.limits.note(&mail.queue, now);
         }
-        self.ledger.settle(lease, change, (lane, mail.attempt_count), send_ms, Some(clerk));
+        self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));
     }
 
     /// An outage: the breaker says until when to leave the road alone.

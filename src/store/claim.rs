@@ -1,7 +1,7 @@
 //! PENDING becomes SENDING: a sender takes the mails that are due.
 
 use super::rate::{self, Limited};
-use super::row;
+use super::{hold, row};
 use crate::domain::message::{Mail, MailId};
 use crate::domain::rate::Rate;
 use crate::domain::state::{Event, Status, leads};
@@ -16,13 +16,10 @@ use std::sync::Arc;
 pub struct Lease {
     id: MailId,
     holder: Arc<str>,
+    queue: Arc<str>,
 }
 
 impl Lease {
-    pub(super) fn new(id: MailId, holder: Arc<str>) -> Lease {
-        Lease { id, holder }
-    }
-
     /// The mail that is held.
     pub fn id(&self) -> MailId {
         self.id
@@ -31,6 +28,11 @@ impl Lease {
     /// What `locked_by` says while the lease is held.
     pub fn holder(&self) -> &Arc<str> {
         &self.holder
+    }
+
+    /// The queue that it was claimed from.
+    pub(super) fn queue(&self) -> &str {
+        &self.queue
     }
 }
 
@@ -102,6 +104,16 @@ pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rus
     Ok(due)
 }
 
+/// Those of them that nobody holds.
+pub(super) fn open_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
+    let mut due = due_queues(conn, now)?;
+    if !due.is_empty() {
+        let held = hold::all(conn)?;
+        due.retain(|queue| held.iter().all(|one| one.queue != *queue));
+    }
+    Ok(due)
+}
+
 /// Claims what `choice` asks for. What a queue leaves of its lane's limit, and of the budget, is for the next one.
 pub(super) fn claim_all(
     tx: &Transaction<'_>,
@@ -148,10 +160,11 @@ fn claim(
         named_params! { ":now": now, ":holder": holder, ":queue": queue, ":limit": limit },
         row::mail,
     )?;
-    let mut claimed = Vec::new();
+    let (mut claimed, queue) = (Vec::new(), Arc::from(queue));
     for found in rows {
         let (id, mail) = found?;
-        claimed.push(Claimed { lease: Lease::new(id, Arc::clone(holder)), mail });
+        let lease = Lease { id, holder: Arc::clone(holder), queue: Arc::clone(&queue) };
+        claimed.push(Claimed { lease, mail });
     }
     // RETURNING promises no order.
     claimed.sort_by_key(|one| {

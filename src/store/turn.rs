@@ -2,6 +2,7 @@
 //! needed next. One fsync serves them all.
 
 use super::claim::{self, Choice, Claimed};
+use super::counter::Counts;
 use super::rate::{self, Charge, Limited};
 use super::record::{self, Recorded, Settled};
 use super::{Store, error};
@@ -63,17 +64,19 @@ impl Store {
         let Turn { settled, renew, mark, charges, holder, now } = turn;
         let result = self.try_write(|tx| {
             let mut results = Vec::with_capacity(settled.len());
+            let mut counts = Counts::default();
             for one in &settled {
-                results.push(record::record(tx, one, now)?);
+                results.push(record::record(tx, one, &mut counts, now)?);
             }
             for one in charges {
                 rate::charge(tx, one, now)?;
             }
+            counts.write(tx)?;
             let mut retaken = touch(tx, RENEW, renew, now)?;
             let lost = touch(tx, RETAKE, &retaken, now)?;
             retaken.retain(|one| !lost.contains(one));
             touch(tx, MARK, mark, now)?;
-            let choice = choose(&claim::due_queues(tx, now)?);
+            let choice = choose(&claim::open_queues(tx, now)?);
             let (claimed, limited) = claim::claim_all(tx, &choice, holder, now)?;
             Ok((results, retaken, claimed, limited))
         });
@@ -88,9 +91,9 @@ impl Store {
         }
     }
 
-    /// The queues with a mail that is due at `now`. Reads only.
-    pub fn due_queues(&self, now: i64) -> Result<Vec<String>, Fault> {
-        self.read(|conn| claim::due_queues(conn, now))
+    /// The queues with a mail that is due at `now`, those that are held left out. Reads only.
+    pub fn open_queues(&self, now: i64) -> Result<Vec<String>, Fault> {
+        self.read(|conn| claim::open_queues(conn, now))
     }
 }
 

@@ -25,12 +25,7 @@ impl FileRelay {
     }
 
     fn road(&self, error: &io::Error) -> Outcome {
-        Outcome::Road(Trouble {
-            words: format!("{}: {error}", self.directory.display()),
-            wait: None,
-            too_many: false,
-            in_hand: false,
-        })
+        Outcome::Road(Trouble::new(format!("{}: {error}", self.directory.display()), false))
     }
 }
 

@@ -102,7 +102,7 @@ fn a_lost_lease_with_a_deferral_changes_nothing() {
     let one = bench.claim("stopped", NOW).remove(0);
     bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
     let change = answered(one.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = Settled { lease: one.lease, change, send_ms: None };
+    let settled = Settled { lease: one.lease, change, attempt: None };
     let state = "PENDING".to_owned();
     assert_eq!(bench.record(settled, NOW + 20), Recorded::LeaseLost { state });
     assert_eq!(bench.text("SELECT attempt_count || '' FROM email_messages"), "0");
@@ -115,7 +115,7 @@ fn the_journal_is_replayed_once() {
     let mut claimed = bench.claim("w", NOW);
     let (second, first) = (claimed.pop().unwrap(), claimed.pop().unwrap());
     let deferred = answered(second.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = [settle(first), Settled { lease: second.lease, change: deferred, send_ms: None }];
+    let settled = [settle(first), Settled { lease: second.lease, change: deferred, attempt: None }];
     assert_eq!(bench.store.journal(&settled, NOW).unwrap(), 1, "only acceptances are worth it");
     assert_eq!(bench.status(ids[0]), "SENDING");
     assert_eq!(bench.store.replay_journal().unwrap(), 1);

@@ -4,11 +4,13 @@ mod lease;
 mod model;
 mod plans;
 mod rate;
+mod story;
 mod time;
 
 use super::prune::Pruned;
 use super::turn::Turned;
 use super::*;
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Kind;
 use crate::domain::message::{Draft, Mail, MailId};
 use crate::domain::outcome::{Fate, Outcome};
@@ -101,9 +103,14 @@ pub fn answered(mail: &Mail, fate: Fate) -> Change {
     state::decide(mail, &recipients, &Outcome::Answered(vec![fate]), &Policy::default(), NOW, 0.5)
 }
 
+pub fn attempt(fate: Fate) -> Attempt {
+    let outcome = Outcome::Answered(vec![fate]);
+    Attempt::new(&outcome, &["a@x.example".to_owned()], None, "mx:25", (NOW, 5))
+}
+
 pub fn settle(claimed: Claimed) -> Settled {
     let change = accepted(claimed.mail.as_ref().unwrap());
-    Settled { lease: claimed.lease, change, send_ms: Some(5) }
+    Settled { lease: claimed.lease, change, attempt: Some(attempt(Fate::Accepted)) }
 }
 
 #[test]

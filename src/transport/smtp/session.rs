@@ -52,7 +52,7 @@ impl<'a> Clock<'a> {
                 answer.to_string()
             }
         };
-        Trouble { too_many, wait, ..self.out(phase, &said) }
+        Trouble { too_many, wait, code: answer.code(), ..self.out(phase, &said) }
     }
 
     /// The road is out for a reason of our own.
@@ -62,6 +62,8 @@ impl<'a> Clock<'a> {
             wait: None,
             too_many: false,
             in_hand: phase >= Phase::Mail,
+            phase: Some(phase),
+            code: None,
         }
     }
 }
