@@ -79,6 +79,15 @@ Examples:
   mailq cancel 17
   mailq cancel --queue newsletter --status PENDING --yes";
 
+pub const SUPPRESS: &str = "\
+A mail that only suppressed people are left to get becomes FAILED `suppressed`; where there
+are others, they get it, and those are recorded as refused. Upper and lower case are the same.
+
+Examples:
+  mailq suppress add ada@example.com --reason 'asked by phone'
+  mailq suppress import unsubscribed.csv --reason unsubscribed
+  mailq suppress list --json";
+
 pub const RENDER: &str = "\
 Examples:
   mailq render --template welcome --param name=Ada

@@ -174,7 +174,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Lays a claimed mail on its lane's desk; one that is over or cannot be read is settled at once.
     fn lay_out(&mut self, claimed: Claimed) {
-        let Claimed { lease, mail } = claimed;
+        let Claimed { lease, mail, is_suppressed } = claimed;
         let plan = self.ledger.plan;
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
@@ -185,6 +185,10 @@ impl<'a> Writer<'a, '_> {
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
                 self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
+            }
+            Ok(mail) if is_suppressed => {
+                let attempts = mail.attempt_count;
+                self.ledger.settle(lease, state::suppress(&mail), (lane, attempts), None, None);
             }
             Ok(mail) => self.posts[lane].desk.put(Job { lease, mail }),
         }

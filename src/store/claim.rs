@@ -1,7 +1,7 @@
 //! PENDING becomes SENDING: a sender takes the mails that are due.
 
 use super::rate::{self, Limited};
-use super::{hold, row};
+use super::{hold, row, suppress};
 use crate::domain::message::{Mail, MailId};
 use crate::domain::rate::Rate;
 use crate::domain::state::{Event, Status, leads};
@@ -41,6 +41,8 @@ impl Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub mail: Result<Mail, String>,
+    /// All who are still to get it are suppressed.
+    pub is_suppressed: bool,
 }
 
 /// What to claim from one queue.
@@ -143,6 +145,7 @@ pub(super) fn claim_all(
             claimed.extend(found);
         }
     }
+    suppress::leave_out(tx, &mut claimed)?;
     Ok((claimed, limited))
 }
 
@@ -164,7 +167,7 @@ fn claim(
     for found in rows {
         let (id, mail) = found?;
         let lease = Lease { id, holder: Arc::clone(holder), queue: Arc::clone(&queue) };
-        claimed.push(Claimed { lease, mail });
+        claimed.push(Claimed { lease, mail, is_suppressed: false });
     }
     // RETURNING promises no order.
     claimed.sort_by_key(|one| {

@@ -23,6 +23,7 @@ mod row;
 mod runs;
 mod schema;
 mod stats;
+mod suppress;
 mod turn;
 
 pub use admin::{Cancelled, Retried};

@@ -40,6 +40,7 @@ mod schema;
 mod send_batch;
 mod stats;
 mod stopped;
+mod suppress;
 
 use std::fs;
 use std::path::Path;
