@@ -87,7 +87,8 @@ impl Journal for Output {
 }
 
 fn tell(summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, outages, limited, reaped, expired, took } = summary;
+    let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
+        summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);
@@ -110,7 +111,7 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
     if context.json {
         context.output.json(&json!({
             "sent": sent, "deferred": deferred, "failed": failed, "outage": is_out, "reaped": reaped,
-            "expired": expired, "limited": limited, "seconds": round(seconds), "per_second": round(per_second),
+            "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds), "per_second": round(per_second),
         }))?;
         return Ok(());
     }

@@ -9,7 +9,7 @@ use super::{Journal, Plan, Summary};
 use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
-use crate::domain::state::{Change, Move};
+use crate::domain::state::{Change, Failure, Move};
 use crate::host;
 use crate::store::{COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
 use std::collections::HashMap;
@@ -258,7 +258,16 @@ impl<'a> Ledger<'a> {
             }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
-                self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+                self.summary.expired += u64::from(failure == Failure::Expired);
+                let words = format!("mail {id}: FAILED {}: {error}", failure.word());
+                match failure {
+                    // As many as the list is long, and nobody's mistake.
+                    Failure::Suppressed => {
+                        self.summary.suppressed += 1;
+                        self.journal.note(&words);
+                    }
+                    _ => self.journal.warn(&words),
+                }
             }
         }
     }

@@ -97,7 +97,9 @@ pub struct Summary {
     pub limited: Vec<Limited>,
     /// Mails of dead senders that this run returned or gave up first.
     pub reaped: u64,
+    /// Of `failed`: mails whose time was over, and mails to nobody but suppressed people.
     pub expired: u64,
+    pub suppressed: u64,
     pub took: Duration,
 }
 

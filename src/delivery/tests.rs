@@ -299,3 +299,24 @@ fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     let handed = house.seen.handed.lock().unwrap();
     assert_eq!(handed.iter().filter(|one| one.0 == first).count(), 1, "accepted once, sent once");
 }
+
+#[test]
+fn a_mail_whose_time_passes_in_the_sender_s_hand_is_not_ended() {
+    let mut house = house(3);
+    // The second is over while the server is asked for its recipients.
+    house.store.execute(&format!(
+        "UPDATE email_messages SET expires_at = {} WHERE id = 2",
+        host::now_ms() + 400
+    ));
+    let plan = house.plan(1, |number| {
+        if number == 2 {
+            std::thread::sleep(Duration::from_millis(450));
+        }
+        accepted(number)
+    });
+    let summary = house.run(&plan).unwrap();
+    assert_eq!((summary.sent, summary.failed, summary.expired), (2, 1, 1), "{summary:?}");
+    assert!(summary.outages.is_empty());
+    let Some(Ok(record)) = house.store.show(MailId(2)).unwrap() else { panic!() };
+    assert_eq!((record.failure.as_deref(), record.mail.attempt_count), (Some("expired"), 0));
+}

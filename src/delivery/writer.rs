@@ -238,10 +238,12 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, began, said, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, is_late, began, said, clerk } =
+            finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
+            None if is_late => state::expire(&mail),
             None => state::give_back(&mail, policy, None, None),
             Some(Outcome::Road(trouble)) => {
                 // A mail that was in hand stands back behind the others: should it be the cause, they go first.
