@@ -3,6 +3,7 @@
 //! Control characters that came with data never reach a terminal as they are, nothing is coloured, a line is written
 //! in one piece, and a reader that went away ends the command quietly.
 
+use crate::domain::fault::words_of;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -51,7 +52,7 @@ impl Unwritable {
 
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write to stdout: {}", self.0)
+        write!(f, "cannot write to stdout: {}", words_of(&self.0))
     }
 }
 

@@ -56,7 +56,8 @@ pub struct SendBatchArgs {
 }
 
 pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
-    let signers = context.config.dkim()?.iter().map(signer).collect::<Result<_, Fault>>()?;
+    let dkim = context.config.dkim()?;
+    let signers = dkim.iter().map(signer).collect::<Result<_, Fault>>()?;
     let workshop = workshop(&context.config, Signers::new(signers))?;
     if args.dry_run {
         return rehearse(&args, &workshop, context);
@@ -67,6 +68,10 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
         flag::register_conditional_default(signal, Arc::clone(&stop))
             .context("cannot handle signals")?;
         flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
+    }
+    let exposed = dkim.iter().filter_map(Dkim::warning);
+    for warning in context.config.exposed_passwords().into_iter().chain(exposed) {
+        context.output.say(Level::Warning, &warning);
     }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;

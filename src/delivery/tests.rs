@@ -243,6 +243,18 @@ fn what_cannot_be_built_fails_and_the_others_go() {
 }
 
 #[test]
+fn mails_that_all_end_in_one_turn_do_not_end_the_run() {
+    // As many as one sender has claimed at first: the writer settles them itself, in one transaction.
+    let mut house = house(5);
+    house.store.execute(
+        "PRAGMA ignore_check_constraints = 1; UPDATE email_messages SET template = CAST(x'ff' AS TEXT) WHERE id <= 4",
+    );
+    let plan = house.plan(1, accepted);
+    let summary = house.run(&plan).unwrap();
+    assert_eq!((summary.sent, summary.failed), (1, 4));
+}
+
+#[test]
 fn the_rest_of_a_crowded_mail_goes_in_the_same_run() {
     let mut house = house(1);
     let plan = house.plan(1, |number| match number {

@@ -42,7 +42,7 @@ pub use runs::Run;
 pub use stats::Stats;
 pub use turn::Turn;
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::cell::Cell;
@@ -207,7 +207,7 @@ fn cannot_create(path: &Path, e: &io::Error) -> Fault {
         .hint("free some space and try again"),
         _ => Fault::new(
             Kind::CannotCreate,
-            format!("cannot create database {}: {}", path.display(), error::os_words(e)),
+            format!("cannot create database {}: {}", path.display(), words_of(e)),
         )
         .hint(format!("create the directory first: mkdir -p {}", parent.display())),
     }

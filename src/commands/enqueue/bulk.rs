@@ -4,7 +4,7 @@
 
 use super::content::plain;
 use super::files::Wanted;
-use super::{EnqueueArgs, House, Request, fields};
+use super::{EnqueueArgs, House, Request, fields, json};
 use crate::commands::value;
 use crate::config::units;
 use crate::domain::fault::{Fault, Kind};
@@ -13,7 +13,7 @@ use crate::output::Level;
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// More bad lines than this are only counted.
@@ -74,7 +74,6 @@ pub(super) fn mails(
         Some("-") => ("stdin".to_owned(), value::stdin("--bulk")?),
         _ => (source.display().to_string(), value::file("--bulk", source)?),
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let base = Request::of(args, house)?;
     let mut bad = 0;
     let mut mails = Vec::new();
@@ -92,8 +91,8 @@ pub(super) fn mails(
         }
     };
     match text.trim_start().chars().next() {
-        Some('{') => json_lines(text, &mut take),
-        Some(_) => csv_lines(text, &mut take),
+        Some('{') => json_lines(&text, &mut take),
+        Some(_) => csv_lines(&text, &mut take),
         None => {}
     }
     if bad > 0 {
@@ -112,7 +111,7 @@ pub(super) fn mails(
 fn json_lines(text: &str, take: &mut dyn FnMut(u64, Result<Line, String>)) {
     for (number, line) in (1..).zip(text.lines()) {
         if !line.trim().is_empty() {
-            take(number, serde_json::from_str(line).map_err(|e| e.to_string()));
+            take(number, json::read(line).map_err(|e| e.to_string()));
         }
     }
 }
@@ -123,6 +122,10 @@ fn csv_lines(text: &str, take: &mut dyn FnMut(u64, Result<Line, String>)) {
         Ok(columns) => columns.clone(),
         Err(e) => return take(1, Err(e.to_string())),
     };
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = columns.iter().find(|column| !seen.insert(*column)) {
+        return take(1, Err(format!("the head line has the column {twice:?} twice")));
+    }
     if !columns.iter().any(|column| matches!(column, "to" | "cc" | "bcc")) {
         return take(1, Err("the head line has no column `to`".to_owned()));
     }
@@ -162,18 +165,23 @@ fn of_columns(columns: &csv::StringRecord, record: &csv::StringRecord) -> Result
             "attach" => line.attach = given.map(OneOrMany::One),
             "params" | "headers" => {
                 let Some(given) = given else { continue };
-                let wrong = |e: serde_json::Error| format!("{column} is no JSON object: {e}");
+                let wrong = |e: serde_json::Error| {
+                    format!("{column} is no JSON object of the right form: {e}")
+                };
                 if column == "params" {
-                    line.params = Some(serde_json::from_str(&given).map_err(wrong)?);
+                    line.params = Some(json::read(&given).map_err(wrong)?);
                 } else {
-                    line.headers = Some(serde_json::from_str(&given).map_err(wrong)?);
+                    line.headers = Some(json::read(&given).map_err(wrong)?);
                 }
             }
             _ => drop(params.insert(column.to_owned(), Value::String(text.to_owned()))),
         }
     }
-    if !params.is_empty() {
-        line.params.get_or_insert_default().extend(params);
+    let all = line.params.get_or_insert_default();
+    for (key, text) in params {
+        if all.insert(key.clone(), text).is_some() {
+            return Err(format!("{key:?} is a column, and a key in params"));
+        }
     }
     Ok(line)
 }

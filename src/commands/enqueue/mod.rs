@@ -4,6 +4,7 @@ mod bulk;
 mod content;
 mod fields;
 mod files;
+mod json;
 
 pub use content::{Content, content, nothing_to_say};
 
@@ -94,6 +95,9 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
         templates: Templates::new(Some(context.config.templates())),
         now: host::now_ms(),
     };
+    let bulk = args.bulk.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let Content { params, body, .. } = &args.content;
+    content::stdin_is_read_once(&[("--bulk", &bulk), ("--params", params), ("--body", body)])?;
     let mut warnings = Vec::new();
     let mut mails = match &args.bulk {
         Some(source) => bulk::mails(source, args, &house, &mut warnings)?,

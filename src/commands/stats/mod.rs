@@ -5,7 +5,7 @@ mod prometheus;
 
 use super::{Context, value};
 use crate::config::units;
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
@@ -177,7 +177,7 @@ fn as_text(stats: &Stats, now: i64, since: Duration) -> String {
 /// Puts `text` into `path` so that a reader sees the old file or the new one, whole.
 fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     let cannot = |e: std::io::Error| {
-        Fault::new(Kind::CannotCreate, format!("cannot write {}: {e}", path.display()))
+        Fault::new(Kind::CannotCreate, format!("cannot write {}: {}", path.display(), words_of(&e)))
     };
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", process::id()));
