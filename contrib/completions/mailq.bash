@@ -157,7 +157,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__enqueue)
-            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --max-attempts --bulk --strict --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --suppress-for --group --max-attempts --bulk --skip-bad --strict --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -251,11 +251,23 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --suppress-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-attempts)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --bulk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip-bad)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

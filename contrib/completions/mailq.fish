@@ -65,8 +65,11 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to s
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long from now to send it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l expires-in -d 'Do not send it later than so long after it is due' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l key -d 'A name for this mail: the same one again stores no second mail, and prints the first one\'s id' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l suppress-for -d 'With --key: one mail of this key and template in so long; the others are counted, and the next mail tells how many (the parameter `repeats`)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l group -d 'A name for mails that belong together' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l max-attempts -d 'After how many attempts to give up [default: as configured]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bulk -d 'One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l skip-bad -d 'With --bulk: store the good lines, and write the bad ones into this file' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l strict -d 'Treat warnings as errors'
