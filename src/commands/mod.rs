@@ -16,6 +16,7 @@ mod retry;
 mod send_batch;
 mod show;
 mod stats;
+mod suppress;
 mod usage;
 mod value;
 
@@ -88,6 +89,9 @@ enum Verb {
     /// Take waiting mails out of the queue.
     #[command(after_help = help::CANCEL)]
     Cancel(cancel::CancelArgs),
+    /// Say who is to get no mail.
+    #[command(after_help = help::SUPPRESS)]
+    Suppress(suppress::SuppressArgs),
     /// Show what a template makes of parameters.
     #[command(after_help = help::RENDER)]
     Render(render::RenderArgs),
@@ -151,6 +155,7 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Show(args)) => show::run(&args, context),
         Some(Verb::Retry(args)) => retry::run(&args, context),
         Some(Verb::Cancel(args)) => cancel::run(&args, context),
+        Some(Verb::Suppress(args)) => suppress::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(&args, context),
     }

@@ -12,7 +12,7 @@ use crate::host;
 use crate::mime::Defaults;
 use crate::output::{Level, Output};
 use crate::spool::Spool;
-use crate::store::{Access, Filter};
+use crate::store::{Access, Filter, Limited};
 use crate::templates::Templates;
 use crate::transport::file::FileRelay;
 use crate::transport::sendmail::SendmailRelay;
@@ -47,6 +47,9 @@ pub struct SendBatchArgs {
     /// How long to begin new mails.
     #[arg(long, value_name = "DURATION", value_parser = value::positive_duration(), allow_hyphen_values = true)]
     time_limit: Option<Duration>,
+    /// Where a rate is met, wait until more may go, instead of ending.
+    #[arg(long)]
+    wait: bool,
     /// Render what is due and say what would happen; send and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -65,12 +68,6 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
         flag::register_conditional_default(signal, Arc::clone(&stop))
             .context("cannot handle signals")?;
         flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
-    }
-    for queue in context.config.queues().iter().filter(|queue| context.config.rate(queue).is_some())
-    {
-        context
-            .output
-            .say(Level::Warning, &format!("queues.{queue}.rate is not applied by this version"));
     }
     let exposed = dkim.iter().filter_map(Dkim::warning);
     for warning in context.config.exposed_passwords().into_iter().chain(exposed) {
@@ -95,7 +92,8 @@ impl Journal for Output {
 }
 
 fn tell(summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, outages, reaped, expired, took } = summary;
+    let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
+        summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);
@@ -103,13 +101,22 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
             .output
             .say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
     }
+    for Limited { queue, rate, until } in limited {
+        let until = value::show_moment(*until);
+        let words = format!("queue {queue} has met its rate, {rate}, and may go on at {until}");
+        context.output.say(Level::Notice, &words);
+    }
+    let limited: Vec<_> = limited
+        .iter()
+        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))
+        .collect();
     let seconds = took.as_secs_f64();
     let per_second = if seconds > 0.0 { *sent as f64 / seconds } else { 0.0 };
     let is_out = !outages.is_empty();
     if context.json {
         context.output.json(&json!({
             "sent": sent, "deferred": deferred, "failed": failed, "outage": is_out, "reaped": reaped,
-            "expired": expired, "seconds": round(seconds), "per_second": round(per_second),
+            "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds), "per_second": round(per_second),
         }))?;
         return Ok(());
     }
@@ -172,11 +179,14 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
         }
     }
     lanes.push(lane(shared, true, concurrency(None), config.road(None)));
+    let rates = |queue: &String| (queue.clone(), config.rates(queue));
     let own_policy = |queue: &String| (queue.clone(), config.policy(Some(queue)));
     Plan {
         lanes,
         policies: config.queues().iter().map(own_policy).collect::<HashMap<_, _>>(),
         policy: config.policy(None),
+        rates: config.queues().iter().map(rates).filter(|(_, rates)| !rates.is_empty()).collect(),
+        waits: args.wait,
         only: args.queue.clone(),
         lease: send.lease,
         batch_size: args.batch_size.map_or(send.batch_size, |n| n as usize),

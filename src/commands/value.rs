@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -120,6 +120,28 @@ pub fn stdin(option: &str) -> Result<String, Fault> {
         Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {}", words_of(&e)))
     })?;
     utf8(option, "stdin", bytes)
+}
+
+/// A file, or stdin for `-`, to be read bit by bit; with its name for the user.
+pub fn open(option: &str, path: &Path) -> Result<(String, Box<dyn BufRead>), Fault> {
+    if path.to_str() == Some("-") {
+        return Ok(("stdin".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let told = |e: &io::Error| {
+        let kind = match e.kind() {
+            io::ErrorKind::PermissionDenied => Kind::Permission,
+            _ => Kind::NoInput,
+        };
+        Fault::new(kind, format!("{option} {}: {}", path.display(), words_of(e)))
+    };
+    let file = fs::File::open(path).map_err(|e| told(&e))?;
+    if file.metadata().map_err(|e| told(&e))?.is_dir() {
+        return Err(Fault::new(
+            Kind::NoInput,
+            format!("{option} {}: is a directory", path.display()),
+        ));
+    }
+    Ok((path.display().to_string(), Box::new(io::BufReader::new(file))))
 }
 
 /// All of a file as UTF-8.

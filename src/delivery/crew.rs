@@ -3,7 +3,9 @@
 use super::desk::{Desk, Job};
 use super::sender::{Report, Sender};
 use super::{Lane, Plan, Workshop};
+use crate::domain::message::Mail;
 use crate::domain::retry::OnUnknown;
+use crate::domain::state;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender as Channel;
 use std::thread;
@@ -79,7 +81,9 @@ impl<'a> Crew<'a> {
             let (workshop, stop, reports) = (self.workshop, self.stop, self.reports.clone());
             let work = move || {
                 let holds = |queue: &str| plan.policy(queue).on_unknown == OnUnknown::Hold;
-                let sender = Sender { lane, desk, workshop, stop, holds: &holds, reports };
+                let deadline = |mail: &Mail| state::deadline(mail, plan.policy(&mail.queue));
+                let (holds, deadline) = (&holds, &deadline);
+                let sender = Sender { lane, desk, workshop, stop, holds, deadline, reports };
                 sender.work((plan.lanes[lane].relay)());
             };
             thread::Builder::new()

@@ -3,13 +3,15 @@
 //! An outcome stays in the book until it is recorded, or, as the last resort, written to the journal beside the
 //! database. While the database is out nothing more is claimed.
 
+use super::limits::Limits;
 use super::sender::Clerk;
 use super::{Journal, Plan, Summary};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
-use crate::domain::state::{Change, Move};
+use crate::domain::state::{Change, Failure, Move};
 use crate::host;
-use crate::store::{Arm, COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
+use crate::store::{COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
 use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
@@ -53,6 +55,7 @@ pub struct Ledger<'a> {
     pub plan: &'a Plan,
     pub journal: &'a dyn Journal,
     pub summary: &'a mut Summary,
+    pub limits: Limits<'a>,
     waiting: Vec<Waiting>,
     marks: Vec<(Arc<Clerk>, MailId, Arc<str>)>,
     /// The leases of mails that are not settled.
@@ -73,12 +76,14 @@ impl<'a> Ledger<'a> {
         plan: &'a Plan,
         journal: &'a dyn Journal,
         summary: &'a mut Summary,
+        limits: Limits<'a>,
     ) -> Ledger<'a> {
         Ledger {
             store,
             plan,
             journal,
             summary,
+            limits,
             waiting: Vec::new(),
             marks: Vec::new(),
             held: HashMap::new(),
@@ -97,12 +102,12 @@ impl<'a> Ledger<'a> {
         lease: Lease,
         change: Change,
         waiting: (usize, u32),
-        send_ms: Option<i64>,
+        attempt: Option<Attempt>,
         clerk: Option<Arc<Clerk>>,
     ) {
         let (lane, attempts) = waiting;
         self.waiting.push(Waiting {
-            settled: Settled { lease, change, send_ms },
+            settled: Settled { lease, change, attempt },
             lane,
             attempts,
             clerk,
@@ -160,16 +165,22 @@ impl<'a> Ledger<'a> {
             self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
         self.turns += 1;
         let holder: Arc<str> = format!("{}-{}", self.plan.worker, self.turns).into();
-        let turn =
-            Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
-        let plan = self.plan;
+        let now = host::now_ms();
+        let charges = self.limits.charges(now);
+        let (renew, mark, charges) = (&renew, &mark, &charges);
+        let turn = Turn { settled, renew, mark, charges, holder: &holder, now };
+        let limits = &self.limits;
         let begun = Instant::now();
-        let turned = self.store.turn(turn, &mut |due| arms(plan, due, wants, budget));
+        let turned = self.store.turn(turn, &mut |due| limits.choice(due, wants, budget, now));
         let ended = Instant::now();
         self.free_until = ended + COURTESY.min(ended - begun);
         match turned {
             Ok(turned) => {
                 self.out_since = None;
+                self.limits.counted();
+                if is_hungry {
+                    self.summary.limited = turned.limited;
+                }
                 let mut done = Done { claimed: turned.claimed, ..Done::default() };
                 for id in turned.retaken {
                     self.journal.warn(&format!(
@@ -240,7 +251,7 @@ impl<'a> Ledger<'a> {
 
     /// Counts an outcome that is on disk, and tells of it.
     fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) {
-        let Settled { lease, change, send_ms } = settled;
+        let Settled { lease, change, attempt } = settled;
         let id = lease.id();
         self.held.remove(&id);
         let error = change.error().unwrap_or_default();
@@ -263,7 +274,7 @@ impl<'a> Ledger<'a> {
         match change.to() {
             Move::Sent => {
                 self.summary.sent += 1;
-                let took = send_ms.unwrap_or_default();
+                let took = attempt.as_ref().map_or(0, |attempt| attempt.ms);
                 self.journal.note(&format!("mail {id}: sent in {took} ms"));
             }
             Move::Again { .. } if change.attempts() > attempts => {
@@ -276,7 +287,16 @@ impl<'a> Ledger<'a> {
             }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
-                self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+                self.summary.expired += u64::from(failure == Failure::Expired);
+                let words = format!("mail {id}: FAILED {}: {error}", failure.word());
+                match failure {
+                    // As many as the list is long, and nobody's mistake.
+                    Failure::Suppressed => {
+                        self.summary.suppressed += 1;
+                        self.journal.note(&words);
+                    }
+                    _ => self.journal.warn(&words),
+                }
             }
         }
     }
@@ -300,24 +320,4 @@ impl<'a> Ledger<'a> {
             Err(worse) => self.journal.warn(&worse.to_string()),
         }
     }
-}
-
-/// How many mails to claim from which of the queues that are due, in order of priority.
-fn arms(plan: &Plan, due: &[String], wants: &[usize], budget: usize) -> Vec<Arm> {
-    let (mut wants, mut budget) = (wants.to_vec(), budget);
-    let named = plan.lanes.iter().flat_map(|lane| &lane.queues).filter(|queue| due.contains(queue));
-    let others =
-        due.iter().filter(|queue| !plan.lanes.iter().any(|lane| lane.queues.contains(queue)));
-    let mut arms = Vec::new();
-    for queue in named.chain(others).filter(|queue| plan.wants(queue)) {
-        let Some(lane) = plan.lane_of(queue) else { continue };
-        let limit = wants[lane].min(budget);
-        if limit > 0 {
-            // What a queue does not use of it is free for the next one in the next turn.
-            wants[lane] -= limit;
-            budget -= limit;
-            arms.push(Arm { queue: queue.clone(), limit });
-        }
-    }
-    arms
 }

@@ -3,7 +3,7 @@
 use super::desk::{Desk, Job};
 use super::prepare::Workshop;
 use crate::domain::message::{Mail, MailId, Outgoing};
-use crate::domain::outcome::{Outcome, Trouble};
+use crate::domain::outcome::{Outcome, Said, Trouble};
 use crate::host;
 use crate::store::Lease;
 use crate::transport::Relay;
@@ -32,9 +32,12 @@ pub struct Finished {
     pub lease: Lease,
     pub mail: Mail,
     pub recipients: Vec<String>,
-    /// `None`: it was not begun, and goes back as it was.
+    /// `None`: it was not begun, and goes back as it was, or is over if it `is_late`.
     pub outcome: Option<Outcome>,
-    pub send_ms: Option<i64>,
+    pub is_late: bool,
+    /// When it was begun, in milliseconds since 1970, and how many milliseconds it took.
+    pub began: (i64, i64),
+    pub said: Option<Said>,
     /// Who waits for the record.
     pub clerk: Arc<Clerk>,
 }
@@ -87,6 +90,8 @@ pub struct Sender<'a> {
     pub stop: &'a AtomicBool,
     /// Whether a mail of this queue is marked before its final dot.
     pub holds: &'a (dyn Fn(&str) -> bool + Sync),
+    /// When the waiting of a mail ends, in milliseconds since 1970.
+    pub deadline: &'a (dyn Fn(&Mail) -> i64 + Sync),
     pub reports: Channel<Report>,
 }
 
@@ -104,13 +109,20 @@ struct Shift<'a> {
     asked: u64,
     /// Whether its road ever took commands for a mail.
     connected: bool,
+    /// The time of the mail in hand was over before its end.
+    is_late: bool,
 }
 
 impl Sender<'_> {
     /// Works until the desk is closed or the road is out.
     pub fn work(self, mut relay: Box<dyn Relay>) {
-        let mut shift =
-            Shift { clerk: Clerk::of_this_thread(), sender: self, asked: 0, connected: false };
+        let mut shift = Shift {
+            clerk: Clerk::of_this_thread(),
+            sender: self,
+            asked: 0,
+            connected: false,
+            is_late: false,
+        };
         let retired = shift.work(relay.as_mut());
         relay.close();
         let lane = shift.sender.lane;
@@ -132,21 +144,25 @@ impl Shift<'_> {
                 None => self.ready(self.sender.desk.take()?)?,
             };
             let following = self.following();
-            let begun = Instant::now();
+            let (at, begun) = (host::now_ms(), Instant::now());
             let outcome = self.hand_over(relay, &current, following.as_ref());
-            if let Outcome::Road(trouble) = &outcome {
+            let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let (began, said) = ((at, took), relay.said());
+            if self.is_late {
+                self.report(current.job, vec![], None, began, None);
+            } else if let Outcome::Road(trouble) = &outcome {
                 let trouble = trouble.clone();
                 if self.may_retire(&trouble) {
                     self.lay_back(following);
                     self.lay_back(Some(current));
                     return Some(trouble);
                 }
-                self.finish(current, outcome, None);
+                self.finish(current, outcome, began, said);
                 self.lay_back(following);
                 return None;
+            } else {
+                self.finish(current, outcome, began, said);
             }
-            let send_ms = i64::try_from(begun.elapsed().as_millis()).ok();
-            self.finish(current, outcome, send_ms);
             next = following;
             if self.sender.desk.is_closed() {
                 self.lay_back(next);
@@ -185,24 +201,29 @@ impl Shift<'_> {
                 fates: vec![],
                 words: "mailq has a bug after the final dot".into(),
             },
-            Err(_) => Outcome::Road(Trouble {
-                words: "mailq has a bug in its dialogue".into(),
-                wait: None,
-                in_hand: true,
-            }),
+            Err(_) => Outcome::Road(Trouble::new("mailq has a bug in its dialogue", true)),
         }
     }
 
     /// Right before the final dot: the mail before is on disk, and so is the mark of this one where one is due.
     fn before_end(&mut self, current: &Ready) -> bool {
         self.prove();
+        if self.is_over(&current.job) {
+            return false;
+        }
         if (self.sender.holds)(&current.job.mail.queue) {
             let lease = &current.job.lease;
             let (id, holder) = (lease.id(), Arc::clone(lease.holder()));
             self.asked += 1;
             self.sender.tell(Report::AboutToEnd { clerk: Arc::clone(&self.clerk), id, holder });
         }
-        self.clerk.wait_for(self.asked)
+        self.clerk.wait_for(self.asked) && !self.is_over(&current.job)
+    }
+
+    /// Whether the time of a mail is over; if so, its report will say that.
+    fn is_over(&mut self, job: &Job) -> bool {
+        self.is_late = (self.sender.deadline)(&job.mail) <= host::now_ms();
+        self.is_late
     }
 
     fn prove(&mut self) {
@@ -242,10 +263,16 @@ impl Shift<'_> {
     }
 
     fn prepare(&mut self, job: Job) -> Option<Ready> {
-        match self.sender.workshop.prepare(&job.mail, host::now_ms()) {
+        let now = host::now_ms();
+        if self.is_over(&job) {
+            self.report(job, vec![], None, (now, 0), None);
+            return None;
+        }
+        match self.sender.workshop.prepare(&job.mail, now) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
-                self.report(job, vec![], Some(Outcome::Defective { defect, words }), None);
+                let outcome = Outcome::Defective { defect, words };
+                self.report(job, vec![], Some(outcome), (now, 0), None);
                 None
             }
         }
@@ -255,14 +282,14 @@ impl Shift<'_> {
     fn lay_back(&mut self, ready: Option<Ready>) {
         let Some(ready) = ready else { return };
         if let Some(job) = self.sender.desk.put_back(ready.job) {
-            self.report(job, vec![], None, None);
+            self.report(job, vec![], None, (0, 0), None);
         }
     }
 
-    fn finish(&mut self, ready: Ready, outcome: Outcome, send_ms: Option<i64>) {
+    fn finish(&mut self, ready: Ready, outcome: Outcome, began: (i64, i64), said: Option<Said>) {
         let recipients =
             ready.outgoing.envelope.recipients.iter().map(ToString::to_string).collect();
-        self.report(ready.job, recipients, Some(outcome), send_ms);
+        self.report(ready.job, recipients, Some(outcome), began, said);
     }
 
     fn report(
@@ -270,7 +297,8 @@ impl Shift<'_> {
         job: Job,
         recipients: Vec<String>,
         outcome: Option<Outcome>,
-        send_ms: Option<i64>,
+        began: (i64, i64),
+        said: Option<Said>,
     ) {
         self.asked += 1;
         self.sender.tell(Report::Outcome(Box::new(Finished {
@@ -279,7 +307,9 @@ impl Shift<'_> {
             mail: job.mail,
             recipients,
             outcome,
-            send_ms,
+            is_late: std::mem::take(&mut self.is_late),
+            began,
+            said,
             clerk: Arc::clone(&self.clerk),
         })));
     }

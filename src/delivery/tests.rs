@@ -42,8 +42,7 @@ impl Relay for Double {
         };
         let outcome = (self.script)(number);
         if matches!(outcome, Outcome::Answered(_) | Outcome::Unknown { .. }) && !before_end() {
-            let words = "not ended".to_owned();
-            return Outcome::Road(Trouble { words, wait: None, in_hand: true });
+            return Outcome::Road(Trouble::new("not ended", true));
         }
         outcome
     }
@@ -100,6 +99,8 @@ impl House {
             lanes: vec![lane],
             policies: HashMap::new(),
             policy: Policy::default(),
+            rates: HashMap::new(),
+            waits: false,
             only: vec![],
             lease: Duration::from_secs(120),
             batch_size: 100,
@@ -138,7 +139,7 @@ fn accepted(_: usize) -> Outcome {
 }
 
 fn out(_: usize) -> Outcome {
-    Outcome::Road(Trouble { words: "connection refused".into(), wait: None, in_hand: false })
+    Outcome::Road(Trouble::new("connection refused", false))
 }
 
 #[test]
@@ -309,4 +310,25 @@ fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     assert_eq!(record.status, Status::Sent);
     let handed = house.seen.handed.lock().unwrap();
     assert_eq!(handed.iter().filter(|one| one.0 == first).count(), 1, "accepted once, sent once");
+}
+
+#[test]
+fn a_mail_whose_time_passes_in_the_sender_s_hand_is_not_ended() {
+    let mut house = house(3);
+    // The second is over while the server is asked for its recipients.
+    house.store.execute(&format!(
+        "UPDATE email_messages SET expires_at = {} WHERE id = 2",
+        host::now_ms() + 400
+    ));
+    let plan = house.plan(1, |number| {
+        if number == 2 {
+            std::thread::sleep(Duration::from_millis(450));
+        }
+        accepted(number)
+    });
+    let summary = house.run(&plan).unwrap();
+    assert_eq!((summary.sent, summary.failed, summary.expired), (2, 1, 1), "{summary:?}");
+    assert!(summary.outages.is_empty());
+    let Some(Ok(record)) = house.store.show(MailId(2)).unwrap() else { panic!() };
+    assert_eq!((record.failure.as_deref(), record.mail.attempt_count), (Some("expired"), 0));
 }

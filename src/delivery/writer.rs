@@ -3,8 +3,10 @@
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
 use super::ledger::{Done, Ledger};
+use super::limits::Limits;
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::outcome::{Outcome, Trouble};
 use crate::domain::retry::millis;
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 /// How often the writer looks up from waiting: for a signal, a limit of time, a lease to renew.
 const GLANCE: Duration = Duration::from_millis(50);
 
+/// How often a run that waits for a rate looks whether it may go on.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// Housekeeping first, then the run proper if something is due on a road that is not left alone.
 pub fn run(
     store: &mut Store,
@@ -32,7 +37,7 @@ pub fn run(
     let mut summary = Summary::default();
     tidy_up(store, plan, journal, &mut summary)?;
     let now = host::now_ms();
-    let mut due = store.due_queues(now)?;
+    let mut due = store.open_queues(now)?;
     due.retain(|queue| plan.wants(queue));
     let breakers = plan
         .lanes
@@ -55,9 +60,17 @@ pub fn run(
         let posts = posts.map(|((lane, desk), breaker)| Post::new(lane, desk, breaker.is_none()));
         let (reports, inbox) = mpsc::channel();
         let crew = Crew { plan, workshop, stop, reports };
-        let ledger = Ledger::new(store, plan, journal, &mut summary);
-        let mut writer =
-            Writer { ledger, stop, posts: posts.collect(), inbox, began, gave_up: false };
+        let limits = Limits::new(plan, store.paces()?);
+        let ledger = Ledger::new(store, plan, journal, &mut summary, limits);
+        let mut writer = Writer {
+            ledger,
+            stop,
+            posts: posts.collect(),
+            inbox,
+            began,
+            looked: None,
+            gave_up: false,
+        };
         thread::scope(|scope| writer.work(scope, &crew))?;
     }
     summary.took = began.elapsed();
@@ -92,6 +105,8 @@ struct Writer<'a, 'w> {
     posts: Vec<Post<'a>>,
     inbox: Receiver<Report>,
     began: Instant,
+    /// When a run that waits for a rate last looked whether it may go on.
+    looked: Option<Instant>,
     /// The database is out for good: a mail that was not ended for that says nothing about the road.
     gave_up: bool,
 }
@@ -115,7 +130,8 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                     let has_nobody = self.posts.iter().any(|post| post.open && post.ceiling == 0);
-                    if has_nobody || (is_quiet && self.ledger.is_clear()) {
+                    let is_over = is_quiet && self.ledger.is_clear() && !self.waits();
+                    if has_nobody || is_over {
                         return self.see_off();
                     }
                 }
@@ -131,12 +147,25 @@ impl<'a> Writer<'a, '_> {
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
     }
 
+    /// Whether the run is to wait until a rate lets it go on.
+    fn waits(&mut self) -> bool {
+        let limited = !self.ledger.summary.limited.is_empty();
+        let waits = self.ledger.plan.waits && limited && self.posts.iter().any(|post| post.open);
+        self.looked = waits.then(|| self.looked.unwrap_or_else(Instant::now));
+        waits
+    }
+
     /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
+        let is_resting = self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN);
+        if !is_resting {
+            self.looked = None;
+        }
         // What this turn records is not in hand any more when it claims.
         let settling = self.ledger.settling(self.posts.len());
+        let wants = self.posts.iter().zip(settling);
         let wants: Vec<usize> =
-            self.posts.iter().zip(settling).map(|(post, ended)| post.wanted(ended)).collect();
+            wants.map(|(post, ended)| if is_resting { 0 } else { post.wanted(ended) }).collect();
         let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
         for lane in settled_in {
             self.posts[lane].outstanding -= 1;
@@ -148,7 +177,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Lays a claimed mail on its lane's desk; one that is over or cannot be read is settled at once.
     fn lay_out(&mut self, claimed: Claimed) {
-        let Claimed { lease, mail } = claimed;
+        let Claimed { lease, mail, is_suppressed } = claimed;
         let plan = self.ledger.plan;
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
@@ -159,6 +188,10 @@ impl<'a> Writer<'a, '_> {
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
                 self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
+            }
+            Ok(mail) if is_suppressed => {
+                let attempts = mail.attempt_count;
+                self.ledger.settle(lease, state::suppress(&mail), (lane, attempts), None, None);
             }
             Ok(mail) => self.posts[lane].desk.put(Job { lease, mail }),
         }
@@ -209,10 +242,12 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, send_ms, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, is_late, began, said, clerk } =
+            finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
+            None if is_late => state::expire(&mail),
             None => state::give_back(&mail, policy, None, None),
             Some(Outcome::Road(trouble)) => {
                 // A mail that was in hand stands back behind the others: should it be the cause, they go first.
@@ -224,8 +259,17 @@ impl<'a> Writer<'a, '_> {
         if let Some(Outcome::Road(trouble)) = &outcome {
             self.close_lane(lane, Some(&trouble.words));
             self.trip(lane, trouble, now);
+            if trouble.too_many {
+                self.slow_down(&mail.queue, now);
+            }
         }
-        self.ledger.settle(lease, change, (lane, mail.attempt_count), send_ms, Some(clerk));
+        let relay = &self.ledger.plan.lanes[lane].scope;
+        let attempt =
+            outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
+        if attempt.as_ref().is_some_and(|attempt| attempt.send_ms().is_some()) {
+            self.ledger.limits.note(&mail.queue, now);
+        }
+        self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));
     }
 
     /// An outage: the breaker says until when to leave the road alone.
@@ -240,6 +284,17 @@ impl<'a> Writer<'a, '_> {
                 self.ledger.summary.outages.push(breaker);
             }
             Err(fault) => self.ledger.journal.warn(&format!("cannot write the breaker: {fault}")),
+        }
+    }
+
+    fn slow_down(&mut self, queue: &str, now: i64) {
+        let Ledger { limits, store, journal, .. } = &mut self.ledger;
+        match limits.slow_down(queue, store, now) {
+            Ok(pace) => journal.warn(&format!(
+                "queue {queue}: the server had too many; going on with {} mails a minute, twice as many each minute",
+                pace.mails
+            )),
+            Err(fault) => journal.warn(&format!("cannot slow queue {queue} down: {fault}")),
         }
     }
 

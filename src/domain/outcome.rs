@@ -65,6 +65,23 @@ impl Phase {
         }
     }
 
+    /// The phase in one word, for the history.
+    pub fn word(self) -> &'static str {
+        match self {
+            Phase::Connect => "connect",
+            Phase::Tls => "tls",
+            Phase::Greeting => "greeting",
+            Phase::Ehlo => "ehlo",
+            Phase::StartTls => "starttls",
+            Phase::Auth => "auth",
+            Phase::Mail => "mail",
+            Phase::Rcpt => "rcpt",
+            Phase::Data => "data",
+            Phase::Body => "body",
+            Phase::Dot => "dot",
+        }
+    }
+
     /// Whether nothing was said about any mail yet.
     fn is_road(self) -> bool {
         match self {
@@ -118,6 +135,16 @@ pub enum Answer {
     Silence(Duration),
     /// Bytes that are no reply, or a reply where none was due.
     Garbage(String),
+}
+
+impl Answer {
+    /// The code, where it is a reply.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Answer::Reply(reply) => Some(reply.code),
+            Answer::Lost(_) | Answer::Silence(_) | Answer::Garbage(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Answer {
@@ -289,8 +316,41 @@ pub struct Trouble {
     pub words: String,
     /// How long the server wants to be left alone, where it says so.
     pub wait: Option<Duration>,
+    /// Whether the server said that it had too many of our mails.
+    pub too_many: bool,
     /// Whether the mail itself was being handed over when it happened.
     pub in_hand: bool,
+    /// How far the dialogue had come, where there was one, and the code of the reply that ended it.
+    pub phase: Option<Phase>,
+    pub code: Option<u16>,
+}
+
+impl Trouble {
+    /// Trouble on a road that is no dialogue.
+    pub fn new(words: impl Into<String>, in_hand: bool) -> Trouble {
+        Trouble {
+            words: words.into(),
+            wait: None,
+            too_many: false,
+            in_hand,
+            phase: None,
+            code: None,
+        }
+    }
+}
+
+/// The answer that decided a mail, in the server's own words: for the mail's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub phase: Phase,
+    pub code: Option<u16>,
+    pub words: String,
+}
+
+impl Said {
+    pub fn new(phase: Phase, answer: &Answer) -> Said {
+        Said { phase, code: answer.code(), words: answer.to_string() }
+    }
 }
 
 /// Why a mail that cannot be built is FAILED.

@@ -1,6 +1,7 @@
 //! What an admin does to single mails: `retry` and `cancel`.
 
-use super::Store;
+use super::counter::{Counter, Counts};
+use super::{Store, row};
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
 use crate::domain::state::{Event, Failure, Status, leads};
@@ -34,7 +35,7 @@ const _: () = assert!(
 impl Store {
     /// Gives FAILED mails another chance, with all their attempts, and makes PENDING ones due now.
     pub fn retry(&mut self, ids: &[MailId], now: i64) -> Result<Vec<(MailId, Retried)>, Fault> {
-        self.one_by_one(ids, |tx, id| {
+        self.one_by_one(ids, |tx, id, _| {
             let again = tx
                 .prepare_cached(
                     "UPDATE email_messages SET status = 'PENDING', attempt_count = 0, reap_count = 0, failure = NULL, \
@@ -59,14 +60,20 @@ impl Store {
 
     /// Takes PENDING mails out of the queue: FAILED `cancelled`.
     pub fn cancel(&mut self, ids: &[MailId], now: i64) -> Result<Vec<(MailId, Cancelled)>, Fault> {
-        self.one_by_one(ids, |tx, id| {
-            let done = tx
+        self.one_by_one(ids, |tx, id, counts| {
+            let cancelled = Failure::Cancelled.word();
+            let queue = tx
                 .prepare_cached(
                     "UPDATE email_messages SET status = 'FAILED', failure = :failure, finished_at = :now \
-                     WHERE id = :id AND status = 'PENDING'",
+                     WHERE id = :id AND status = 'PENDING' RETURNING queue",
                 )?
-                .execute(named_params! { ":failure": Failure::Cancelled.word(), ":now": now, ":id": id.0 })?;
-            if done == 1 {
+                .query_row(
+                    named_params! { ":failure": cancelled, ":now": now, ":id": id.0 },
+                    |found| row::lossy(found, 0),
+                )
+                .optional()?;
+            if let Some(queue) = queue {
+                counts.add(Counter::Failed, &queue.unwrap_or_default(), cancelled, 1);
                 return Ok(Cancelled::Done);
             }
             Ok(state(tx, id)?.map_or(Cancelled::Missing, Cancelled::Refused))
@@ -76,12 +83,16 @@ impl Store {
     fn one_by_one<T>(
         &mut self,
         ids: &[MailId],
-        act: impl Fn(&Transaction<'_>, MailId) -> Result<T, rusqlite::Error>,
+        act: impl Fn(&Transaction<'_>, MailId, &mut Counts) -> Result<T, rusqlite::Error>,
     ) -> Result<Vec<(MailId, T)>, Fault> {
         let mut done = Vec::with_capacity(ids.len());
         for piece in ids.chunks(500) {
             done.extend(self.write(|tx| {
-                piece.iter().map(|id| Ok((*id, act(tx, *id)?))).collect::<Result<Vec<_>, _>>()
+                let mut counts = Counts::default();
+                let acted = piece.iter().map(|id| Ok((*id, act(tx, *id, &mut counts)?)));
+                let acted = acted.collect::<Result<Vec<_>, rusqlite::Error>>()?;
+                counts.write(tx)?;
+                Ok(acted)
             })?);
             std::thread::sleep(super::COURTESY);
         }

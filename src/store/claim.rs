@@ -1,10 +1,13 @@
 //! PENDING becomes SENDING: a sender takes the mails that are due.
 
-use super::row;
+use super::rate::{self, Limited};
+use super::{hold, row, suppress};
 use crate::domain::message::{Mail, MailId};
+use crate::domain::rate::Rate;
 use crate::domain::state::{Event, Status, leads};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, named_params};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The right to record what becomes of one claimed mail. Only a claim makes one, and recording takes it by value, so
@@ -13,13 +16,10 @@ use std::sync::Arc;
 pub struct Lease {
     id: MailId,
     holder: Arc<str>,
+    queue: Arc<str>,
 }
 
 impl Lease {
-    pub(super) fn new(id: MailId, holder: Arc<str>) -> Lease {
-        Lease { id, holder }
-    }
-
     /// The mail that is held.
     pub fn id(&self) -> MailId {
         self.id
@@ -29,6 +29,11 @@ impl Lease {
     pub fn holder(&self) -> &Arc<str> {
         &self.holder
     }
+
+    /// The queue that it was claimed from.
+    pub(super) fn queue(&self) -> &str {
+        &self.queue
+    }
 }
 
 /// A claimed mail, or a row that cannot be read, and why.
@@ -36,13 +41,26 @@ impl Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub mail: Result<Mail, String>,
+    /// All who are still to get it are suppressed.
+    pub is_suppressed: bool,
 }
 
-/// How many mails to claim from which queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What to claim from one queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arm {
     pub queue: String,
+    /// Queues of one lane share its `limit`.
+    pub lane: usize,
     pub limit: usize,
+    /// The rates that hold for the queue.
+    pub rates: Vec<Rate>,
+}
+
+/// What to claim, in order of priority, and how many mails in all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    pub arms: Vec<Arm>,
+    pub budget: usize,
 }
 
 /// The next queue after `?1` that has a PENDING mail: one look into the index each, however many mails wait.
@@ -92,27 +110,70 @@ pub(super) fn due_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rus
     Ok(due)
 }
 
-/// Claims the mails of `arm` that are due at `now`, oldest first.
-pub(super) fn claim(
+/// Those of them that nobody holds.
+pub(super) fn open_queues(conn: &Connection, now: i64) -> Result<Vec<String>, rusqlite::Error> {
+    let mut due = due_queues(conn, now)?;
+    if !due.is_empty() {
+        let held = hold::all(conn)?;
+        due.retain(|queue| held.iter().all(|one| one.queue != *queue));
+    }
+    Ok(due)
+}
+
+/// Claims what `choice` asks for. What a queue leaves of its lane's limit, and of the budget, is for the next one.
+pub(super) fn claim_all(
     tx: &Transaction<'_>,
-    arm: &Arm,
+    choice: &Choice,
+    holder: &Arc<str>,
+    now: i64,
+) -> Result<(Vec<Claimed>, Vec<Limited>), rusqlite::Error> {
+    let (mut claimed, mut limited) = (Vec::new(), Vec::new());
+    let mut of_lanes: HashMap<usize, usize> = HashMap::new();
+    for arm in &choice.arms {
+        let of_lane = of_lanes.entry(arm.lane).or_default();
+        let left = arm.limit.saturating_sub(*of_lane);
+        let mut limit = left.min(choice.budget.saturating_sub(claimed.len()));
+        if limit > 0 && !arm.rates.is_empty() {
+            match rate::allowance(tx, &arm.queue, &arm.rates, now)? {
+                Ok(allowed) => limit = limit.min(allowed),
+                Err(met) => {
+                    limited.push(met);
+                    continue;
+                }
+            }
+            rate::open(tx, &arm.queue, &arm.rates, now)?;
+        }
+        if limit > 0 {
+            let found = claim(tx, &arm.queue, limit, holder, now)?;
+            *of_lane += found.len();
+            claimed.extend(found);
+        }
+    }
+    suppress::leave_out(tx, &mut claimed)?;
+    Ok((claimed, limited))
+}
+
+/// Claims mails of `queue` that are due at `now`, oldest first.
+fn claim(
+    tx: &Transaction<'_>,
+    queue: &str,
+    limit: usize,
     holder: &Arc<str>,
     now: i64,
 ) -> Result<Vec<Claimed>, rusqlite::Error> {
-    let limit = i64::try_from(arm.limit).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut due = tx.prepare_cached(&due_sql())?;
-    let found = due.query_map(
-        named_params! { ":now": now, ":queue": arm.queue, ":limit": limit },
-        row::mail,
-    )?;
+    let found =
+        due.query_map(named_params! { ":now": now, ":queue": queue, ":limit": limit }, row::mail)?;
     let found: Vec<_> = found.collect::<Result<_, _>>()?;
     let mut take = tx.prepare_cached(TAKE)?;
-    let mut claimed = Vec::with_capacity(found.len());
+    let (mut claimed, queue) = (Vec::with_capacity(found.len()), Arc::from(queue));
     for (id, mail) in found {
         let values = named_params! { ":now": now, ":holder": holder, ":id": id.0 };
         // A trigger of the application may have moved it meanwhile.
         if take.execute(values)? == 1 {
-            claimed.push(Claimed { lease: Lease::new(id, Arc::clone(holder)), mail });
+            let lease = Lease { id, holder: Arc::clone(holder), queue: Arc::clone(&queue) };
+            claimed.push(Claimed { lease, mail, is_suppressed: false });
         }
     }
     Ok(claimed)

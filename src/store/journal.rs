@@ -4,7 +4,8 @@
 //! The file is locked while it is written or replayed, and never deleted: a writer that waits for the lock must not
 //! write into a file that is gone.
 
-use super::{Settled, Store};
+use super::counter::{Counter, Counts};
+use super::{Settled, Store, row};
 use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::state::Move;
 use rusqlite::named_params;
@@ -29,7 +30,7 @@ const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = m
      error_message = NULL, delivered = NULL, refused = NULL, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
      sent_at = :at, finished_at = :at \
      WHERE id = :id AND ((status = 'SENDING' AND locked_by = :holder) OR status = 'PENDING' \
-     OR (status = 'FAILED' AND failure IN ('worker-lost', 'unknown-outcome', 'expired')))";
+     OR (status = 'FAILED' AND failure IN ('worker-lost', 'unknown-outcome', 'expired'))) RETURNING queue";
 
 const PARTLY: &str = "UPDATE email_messages SET delivered = :delivered, refused = :refused \
      WHERE id = :id AND ((status = 'SENDING' AND locked_by = :holder) OR status IN ('PENDING', 'FAILED'))";
@@ -98,8 +99,15 @@ impl Store {
 fn replay(tx: &rusqlite::Transaction<'_>, entry: &Entry) -> Result<(), rusqlite::Error> {
     let holder = &entry.holder;
     if entry.sent {
-        tx.prepare_cached(SENT)?
-            .execute(named_params! { ":at": entry.at, ":id": entry.id, ":holder": holder })?;
+        let mut counts = Counts::default();
+        let mut statement = tx.prepare_cached(SENT)?;
+        let values = named_params! { ":at": entry.at, ":id": entry.id, ":holder": holder };
+        let mut sent = statement.query(values)?;
+        while let Some(one) = sent.next()? {
+            let queue = row::lossy(one, 0)?.unwrap_or_default();
+            counts.add(Counter::Sent, &queue, "", 1);
+        }
+        counts.write(tx)?;
     } else {
         let delivered = serde_json::to_string(&entry.delivered).expect("a list of texts");
         let refused = (!entry.refused.is_empty())

@@ -1,6 +1,7 @@
 //! Finished mails are deleted when their time in the archive is over. Never PENDING, never SENDING.
 
 use super::Store;
+use super::counter::{Counter, Counts};
 use crate::domain::fault::Fault;
 use crate::domain::state::{Event, Next, Status, next};
 use rusqlite::types::ValueRef;
@@ -32,6 +33,7 @@ pub struct Pruned {
 
 /// The statements for one finished state; the predicate of its index stands in each.
 struct Statements {
+    status: Status,
     /// Rows that another program finished without saying when.
     stamp: &'static str,
     count: &'static str,
@@ -40,6 +42,7 @@ struct Statements {
 }
 
 const SENT: Statements = Statements {
+    status: Status::Sent,
     stamp: "UPDATE email_messages SET finished_at = coalesce(sent_at, next_attempt_at) WHERE status = 'SENT' \
             AND id IN (SELECT id FROM email_messages WHERE status = 'SENT' AND finished_at IS NULL LIMIT :limit)",
     count: "SELECT count(*) FROM email_messages WHERE status = 'SENT' AND finished_at < :before",
@@ -50,6 +53,7 @@ const SENT: Statements = Statements {
 };
 
 const FAILED: Statements = Statements {
+    status: Status::Failed,
     stamp: "UPDATE email_messages SET finished_at = coalesce(sent_at, next_attempt_at) WHERE status = 'FAILED' \
             AND id IN (SELECT id FROM email_messages WHERE status = 'FAILED' AND finished_at IS NULL LIMIT :limit)",
     count: "SELECT count(*) FROM email_messages WHERE status = 'FAILED' AND finished_at < :before",
@@ -116,8 +120,15 @@ impl Store {
                     return Err(rusqlite::Error::QueryReturnedNoRows);
                 }
             }
-            tx.prepare_cached(statements.delete)?
-                .execute(named_params! { ":before": before, ":limit": limit })
+            let gone = tx
+                .prepare_cached(statements.delete)?
+                .execute(named_params! { ":before": before, ":limit": limit })?;
+            if gone > 0 {
+                let mut counts = Counts::default();
+                counts.add(Counter::Pruned, "", statements.status.word(), gone as i64);
+                counts.write(tx)?;
+            }
+            Ok(gone)
         });
         match trouble {
             Some(fault) => Err(fault),

@@ -1,10 +1,12 @@
 //! Mails whose time is over: a dead sender's lease, a deadline, a retry that a wrong clock put too far ahead.
 
-use super::Store;
+use super::counter::{Counter, Counts};
+use super::{Store, history, row};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
 use crate::domain::state::{Event, Failure, Status, leads};
-use rusqlite::{Connection, Transaction, named_params};
+use rusqlite::{Connection, Rows, Transaction, named_params};
 
 /// What a reap did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,12 +50,12 @@ const _: () = assert!(leads(Status::Pending, Event::Expire, Status::Failed));
 const EXPIRE: &str = "UPDATE email_messages SET status = 'FAILED', failure = 'expired', finished_at = :now, \
      error_message = 'expired before it could be sent' || coalesce('; last error: ' || error_message, '') \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' \
-     AND expires_at IS NOT NULL AND expires_at <= :now LIMIT 500)";
+     AND expires_at IS NOT NULL AND expires_at <= :now LIMIT 500) RETURNING queue";
 
 const EXPIRE_BY_AGE: &str = "UPDATE email_messages SET status = 'FAILED', failure = 'expired', finished_at = :now, \
      error_message = 'expired before it could be sent' || coalesce('; last error: ' || error_message, '') \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' \
-     AND queue = :queue AND next_attempt_at <= :oldest AND created_at <= :oldest AND expires_at IS NULL LIMIT 500)";
+     AND queue = :queue AND next_attempt_at <= :oldest AND created_at <= :oldest AND expires_at IS NULL LIMIT 500) RETURNING queue";
 
 const PULL_IN: &str = "UPDATE email_messages SET next_attempt_at = :now \
      WHERE status = 'PENDING' AND id IN (SELECT id FROM email_messages WHERE status = 'PENDING' \
@@ -86,12 +88,18 @@ impl Store {
                 continue;
             }
             self.write(|tx| {
+                let mut counts = Counts::default();
                 for one in piece {
                     if move_on(tx, one, now)? == 1 {
+                        super::rate::charge_for_the_dead(tx, one.id, now)?;
                         reaped.count(one);
+                        counts.add(Counter::Reaped, "", "", 1);
+                        if let Some(failure) = one.verdict() {
+                            counts.add(Counter::Failed, "", failure.word(), 1);
+                        }
                     }
                 }
-                Ok(())
+                counts.write(tx)
             })?;
             std::thread::sleep(super::COURTESY);
         }
@@ -120,14 +128,16 @@ impl Store {
                     .execute(named_params! { ":now": now, ":latest": latest })
             })?;
             expired += self.in_pieces(|tx| {
-                tx.prepare_cached(EXPIRE)?.execute(named_params! { ":now": now })
+                let mut statement = tx.prepare_cached(EXPIRE)?;
+                count_expired(tx, statement.query(named_params! { ":now": now })?)
             })?;
         }
         for queue in queues {
             let oldest = now.saturating_sub(max_age_ms(&queue));
             expired += self.in_pieces(|tx| {
-                tx.prepare_cached(EXPIRE_BY_AGE)?
-                    .execute(named_params! { ":now": now, ":queue": queue, ":oldest": oldest })
+                let mut statement = tx.prepare_cached(EXPIRE_BY_AGE)?;
+                let values = named_params! { ":now": now, ":queue": queue, ":oldest": oldest };
+                count_expired(tx, statement.query(values)?)
             })?;
         }
         Ok(expired)
@@ -148,6 +158,18 @@ impl Store {
             std::thread::sleep(super::COURTESY);
         }
     }
+}
+
+/// Counts the mails that a statement expired, by the queue that it returns of each.
+fn count_expired(tx: &Transaction<'_>, mut expired: Rows<'_>) -> Result<usize, rusqlite::Error> {
+    let (mut counts, mut total) = (Counts::default(), 0);
+    while let Some(one) = expired.next()? {
+        let queue = row::lossy(one, 0)?.unwrap_or_default();
+        counts.add(Counter::Failed, &queue, Failure::Expired.word(), 1);
+        total += 1;
+    }
+    counts.write(tx)?;
+    Ok(total)
 }
 
 const ANY_OVERDUE: &str = "SELECT EXISTS (SELECT 1 FROM email_messages WHERE status = 'PENDING' \
@@ -192,19 +214,28 @@ fn over(conn: &Connection, lease_ms: i64, now: i64) -> Result<(u64, Vec<Over>), 
 
 fn move_on(tx: &Transaction<'_>, one: &Over, now: i64) -> Result<usize, rusqlite::Error> {
     let who = one.who();
-    match one.verdict() {
+    let verdict = one.verdict();
+    let error = match verdict {
+        None => format!(
+            "its sender ({who}) was lost; the server may have the mail if its final dot had left"
+        ),
+        Some(Failure::UnknownOutcome) => {
+            format!("its sender ({who}) was lost after the final dot was about to leave")
+        }
+        Some(_) => format!("its sender was lost {DEATHS} times, the last was {who}"),
+    };
+    let moved = match verdict {
         None => tx.prepare_cached(RETURN)?.execute(named_params! {
-            ":id": one.id, ":holder": one.holder,
-            ":error": format!("its sender ({who}) was lost; the server may have the mail if its final dot had left"),
-        }),
+            ":id": one.id, ":holder": one.holder, ":error": error,
+        })?,
         Some(failure) => tx.prepare_cached(BURY)?.execute(named_params! {
-            ":id": one.id, ":holder": one.holder, ":failure": failure.word(), ":now": now,
-            ":error": match failure {
-                Failure::UnknownOutcome => format!("its sender ({who}) was lost after the final dot was about to leave"),
-                _ => format!("its sender was lost {DEATHS} times, the last was {who}"),
-            },
-        }),
+            ":id": one.id, ":holder": one.holder, ":failure": failure.word(), ":now": now, ":error": error,
+        })?,
+    };
+    if moved == 1 {
+        history::add(tx, MailId(one.id), &Attempt::lost(&error, now))?;
     }
+    Ok(moved)
 }
 
 impl Over {

@@ -4,6 +4,9 @@
 //! accepted stays accepted: its 250 is reconciled with a row that nobody else has taken.
 
 use super::claim::Lease;
+use super::counter::{Counter, Counts};
+use super::history;
+use crate::domain::attempt::{Attempt, Verdict};
 use crate::domain::message::MailId;
 use crate::domain::state::{Change, Event, Failure, Move, Status, leads};
 use rusqlite::{OptionalExtension, Transaction, named_params};
@@ -13,8 +16,8 @@ use rusqlite::{OptionalExtension, Transaction, named_params};
 pub struct Settled {
     pub lease: Lease,
     pub change: Change,
-    /// How long handing over took, in milliseconds, where it came to that.
-    pub send_ms: Option<i64>,
+    /// What was tried, where it came to that.
+    pub attempt: Option<Attempt>,
 }
 
 /// What recording did.
@@ -69,9 +72,41 @@ const ERROR_LIMIT: usize = 1_000;
 pub(super) fn record(
     tx: &Transaction<'_>,
     settled: &Settled,
+    counts: &mut Counts,
     now: i64,
 ) -> Result<Recorded, rusqlite::Error> {
-    let Settled { lease, change, send_ms } = settled;
+    let recorded = move_on(tx, settled, now)?;
+    if !matches!(recorded, Recorded::LeaseLost { .. }) {
+        if let Some(attempt) = &settled.attempt {
+            history::add(tx, settled.lease.id(), attempt)?;
+        }
+        count(settled, counts);
+    }
+    Ok(recorded)
+}
+
+fn count(settled: &Settled, counts: &mut Counts) {
+    let Settled { lease, change, attempt } = settled;
+    let queue = lease.queue();
+    match change.to() {
+        Move::Sent => {
+            counts.add(Counter::Sent, queue, "", 1);
+            if let Some(ms) = attempt.as_ref().and_then(Attempt::send_ms) {
+                counts.took(queue, ms);
+            }
+        }
+        Move::Failed(failure) => counts.add(Counter::Failed, queue, failure.word(), 1),
+        Move::Again { .. } => {
+            if attempt.as_ref().is_some_and(|attempt| attempt.verdict != Verdict::Outage) {
+                counts.add(Counter::Deferred, queue, "", 1);
+            }
+        }
+    }
+}
+
+fn move_on(tx: &Transaction<'_>, settled: &Settled, now: i64) -> Result<Recorded, rusqlite::Error> {
+    let Settled { lease, change, attempt } = settled;
+    let send_ms = attempt.as_ref().and_then(Attempt::send_ms);
     let (id, holder) = (lease.id().0, lease.holder());
     let error = change.error().map(|error| crate::domain::fault::one_line(error, ERROR_LIMIT));
     let attempts = change.attempts();

@@ -78,6 +78,18 @@ fn read_record(row: &Row<'_>, mail: Mail) -> Reading<Record> {
     })
 }
 
+/// A text that another program may have written as anything; `None` where it is NULL.
+pub fn lossy(row: &Row<'_>, at: usize) -> Result<Option<String>, rusqlite::Error> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Null => None,
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+    })
+}
+
 fn text(row: &Row<'_>, at: usize, column: &str) -> Reading<String> {
     optional_text(row, at, column)?.ok_or_else(|| format!("{column} is NULL"))
 }

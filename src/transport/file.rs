@@ -25,11 +25,8 @@ impl FileRelay {
     }
 
     fn road(&self, error: &io::Error) -> Outcome {
-        Outcome::Road(Trouble {
-            words: format!("{}: {}", self.directory.display(), words_of(error)),
-            wait: None,
-            in_hand: false,
-        })
+        let words = format!("{}: {}", self.directory.display(), words_of(error));
+        Outcome::Road(Trouble::new(words, false))
     }
 }
 

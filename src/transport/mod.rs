@@ -10,7 +10,7 @@ pub mod smtp;
 mod samples;
 
 use crate::domain::message::Outgoing;
-use crate::domain::outcome::Outcome;
+use crate::domain::outcome::{Outcome, Said};
 
 /// One road, used by one thread. It may keep a connection open between mails.
 pub trait Relay: Send {
@@ -29,6 +29,11 @@ pub trait Relay: Send {
         next: Option<&Outgoing>,
         before_end: &mut dyn FnMut() -> bool,
     ) -> Outcome;
+
+    /// The answer that decided the mail before, where the road has one; once.
+    fn said(&mut self) -> Option<Said> {
+        None
+    }
 
     /// Ends the session politely, without waiting long for an answer.
     fn close(&mut self);

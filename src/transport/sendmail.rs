@@ -39,11 +39,8 @@ impl SendmailRelay {
     }
 
     fn road(&self, why: &str, in_hand: bool) -> Outcome {
-        Outcome::Road(Trouble {
-            words: format!("{}: {}", self.program.display(), one_line(why, 500)),
-            wait: None,
-            in_hand,
-        })
+        let words = format!("{}: {}", self.program.display(), one_line(why, 500));
+        Outcome::Road(Trouble::new(words, in_hand))
     }
 
     /// The running program and its standard input: a socket, since a write to one can be given a time limit.

@@ -2,7 +2,7 @@
 
 use crate::support::sandbox::Sandbox;
 
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 12] = [
     "enqueue",
     "send-batch",
     "reap",
@@ -12,6 +12,7 @@ const VERBS: [&str; 11] = [
     "show",
     "retry",
     "cancel",
+    "suppress",
     "render",
     "check",
 ];

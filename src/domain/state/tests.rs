@@ -135,7 +135,7 @@ fn a_crowded_recipient_goes_next_for_free_only_after_progress() {
 
 #[test]
 fn an_outage_costs_nothing() {
-    let trouble = Trouble { words: "no route".into(), wait: None, in_hand: false };
+    let trouble = Trouble::new("no route", false);
     let change = after(&mail(), &Outcome::Road(trouble));
     assert_eq!(change.to(), Move::Again { at: 1_000, expires_at: None });
     assert_eq!((change.attempts(), change.error()), (0, Some("no route")));

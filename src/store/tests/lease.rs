@@ -55,9 +55,15 @@ fn renewing_keeps_a_lease() {
         .map(|one| (one.lease.id(), Arc::clone(one.lease.holder())))
         .collect();
     let holder: Arc<str> = "w".into();
-    let turn =
-        Turn { settled: vec![], renew: &held, mark: &held, holder: &holder, now: NOW + 100_000 };
-    bench.store.turn(turn, &mut |_| vec![]).unwrap();
+    let turn = Turn {
+        settled: vec![],
+        renew: &held,
+        mark: &held,
+        charges: &[],
+        holder: &holder,
+        now: NOW + 100_000,
+    };
+    bench.store.turn(turn, &mut |_| Choice::default()).unwrap();
     assert!(bench.store.reap(120_000, NOW + 200_000, &nobody, false).unwrap().returned.is_empty());
     // Its dot was marked as about to leave, so nobody may send it again unasked.
     let reaped = bench.store.reap(120_000, NOW + 300_000, &nobody, false).unwrap();
@@ -96,7 +102,7 @@ fn a_lost_lease_with_a_deferral_changes_nothing() {
     let one = bench.claim("stopped", NOW).remove(0);
     bench.store.reap(1, NOW + 10, &nobody, false).unwrap();
     let change = answered(one.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = Settled { lease: one.lease, change, send_ms: None };
+    let settled = Settled { lease: one.lease, change, attempt: None };
     let state = "PENDING".to_owned();
     assert_eq!(bench.record(settled, NOW + 20), Recorded::LeaseLost { state });
     assert_eq!(bench.text("SELECT attempt_count || '' FROM email_messages"), "0");
@@ -109,7 +115,7 @@ fn the_journal_is_replayed_once() {
     let mut claimed = bench.claim("w", NOW);
     let (second, first) = (claimed.pop().unwrap(), claimed.pop().unwrap());
     let deferred = answered(second.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
-    let settled = [settle(first), Settled { lease: second.lease, change: deferred, send_ms: None }];
+    let settled = [settle(first), Settled { lease: second.lease, change: deferred, attempt: None }];
     assert_eq!(bench.store.journal(&settled, NOW).unwrap(), 1, "only acceptances are worth it");
     assert_eq!(bench.status(ids[0]), "SENDING");
     assert_eq!(bench.store.replay_journal().unwrap(), 1);
@@ -131,9 +137,17 @@ fn a_mail_that_is_still_in_hand_is_taken_back_before_anybody_claims_it() {
         .store
         .execute(&format!("UPDATE email_messages SET status = 'FAILED' WHERE id = {}", ids[1]));
     let holder: Arc<str> = "again".into();
-    let turn = Turn { settled: vec![], renew: &held, mark: &[], holder: &holder, now: NOW + 20 };
+    let turn = Turn {
+        settled: vec![],
+        renew: &held,
+        mark: &[],
+        charges: &[],
+        holder: &holder,
+        now: NOW + 20,
+    };
     let everything = |due: &[String]| {
-        due.iter().map(|queue| Arm { queue: queue.clone(), limit: 9 }).collect::<Vec<_>>()
+        let arm = |queue: &String| Arm { queue: queue.clone(), limit: 9, ..Arm::default() };
+        Choice { arms: due.iter().map(arm).collect(), budget: 9 }
     };
     let turned = bench.store.turn(turn, &mut |due| everything(due)).unwrap();
     assert_eq!((turned.retaken, turned.claimed.len()), (vec![ids[0]], 0));

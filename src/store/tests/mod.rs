@@ -3,11 +3,14 @@
 mod lease;
 mod model;
 mod plans;
+mod rate;
+mod story;
 mod time;
 
 use super::prune::Pruned;
 use super::turn::Turned;
 use super::*;
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::Kind;
 use crate::domain::message::{Draft, Mail, MailId};
 use crate::domain::outcome::{Fate, Outcome};
@@ -57,17 +60,25 @@ impl Bench {
 
     pub fn turn(&mut self, holder: &str, settled: Vec<Settled>, now: i64) -> Turned {
         let holder: Arc<str> = holder.into();
-        let turn = Turn { settled, renew: &[], mark: &[], holder: &holder, now };
+        let turn = Turn { settled, renew: &[], mark: &[], charges: &[], holder: &holder, now };
         let mut choose = |due: &[String]| {
-            due.iter().map(|queue| Arm { queue: queue.clone(), limit: 100 }).collect()
+            let arm = |queue: &String| Arm { queue: queue.clone(), limit: 100, ..Arm::default() };
+            Choice { arms: due.iter().map(arm).collect(), budget: 100 }
         };
         self.store.turn(turn, &mut choose).unwrap()
     }
 
     pub fn record(&mut self, settled: Settled, now: i64) -> Recorded {
         let holder: Arc<str> = "recorder".into();
-        let turn = Turn { settled: vec![settled], renew: &[], mark: &[], holder: &holder, now };
-        self.store.turn(turn, &mut |_| vec![]).unwrap().recorded.remove(0).1
+        let turn = Turn {
+            settled: vec![settled],
+            renew: &[],
+            mark: &[],
+            charges: &[],
+            holder: &holder,
+            now,
+        };
+        self.store.turn(turn, &mut |_| Choice::default()).unwrap().recorded.remove(0).1
     }
 
     pub fn sql(&self, sql: &str) {
@@ -92,9 +103,14 @@ pub fn answered(mail: &Mail, fate: Fate) -> Change {
     state::decide(mail, &recipients, &Outcome::Answered(vec![fate]), &Policy::default(), NOW, 0.5)
 }
 
+pub fn attempt(fate: Fate) -> Attempt {
+    let outcome = Outcome::Answered(vec![fate]);
+    Attempt::new(&outcome, &["a@x.example".to_owned()], None, "mx:25", (NOW, 5))
+}
+
 pub fn settle(claimed: Claimed) -> Settled {
     let change = accepted(claimed.mail.as_ref().unwrap());
-    Settled { lease: claimed.lease, change, send_ms: Some(5) }
+    Settled { lease: claimed.lease, change, attempt: Some(attempt(Fate::Accepted)) }
 }
 
 #[test]

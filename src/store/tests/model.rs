@@ -20,7 +20,7 @@ fn happen(bench: &mut Bench, event: Event, stale: Claimed) {
     let id = stale.lease.id();
     let record = |bench: &mut Bench, stale: Claimed, fate| {
         let change = answered(stale.mail.as_ref().unwrap(), fate);
-        bench.record(Settled { lease: stale.lease, change, send_ms: None }, NOW);
+        bench.record(Settled { lease: stale.lease, change, attempt: None }, NOW);
     };
     match event {
         Event::Claim => drop(bench.claim("claimer", NOW)),

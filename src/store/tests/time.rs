@@ -10,8 +10,8 @@ fn what_is_not_due_is_not_claimed_and_queues_are_told_apart() {
     let later = Draft { next_attempt_at: Some(NOW + 10), ..draft() };
     let bulk = Draft { queue: "bulk".into(), ..draft() };
     bench.store.enqueue(&[later, bulk], NOW).unwrap();
-    assert_eq!(bench.store.due_queues(NOW).unwrap(), ["bulk"]);
-    assert_eq!(bench.store.due_queues(NOW + 10).unwrap(), ["bulk", "default"]);
+    assert_eq!(bench.store.open_queues(NOW).unwrap(), ["bulk"]);
+    assert_eq!(bench.store.open_queues(NOW + 10).unwrap(), ["bulk", "default"]);
     assert_eq!(bench.claim("w", NOW).len(), 1);
 }
 

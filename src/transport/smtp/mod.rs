@@ -25,7 +25,7 @@ pub use settings::{Auth, Secret, Settings, Tls};
 
 use super::Relay;
 use crate::domain::message::Outgoing;
-use crate::domain::outcome::{Outcome, Trouble};
+use crate::domain::outcome::{Outcome, Said, Trouble};
 use pipeline::{Desk, Halt, Offer, Then};
 use session::{Clock, Session};
 use std::sync::Arc;
@@ -40,7 +40,11 @@ pub struct SmtpRelay {
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
+        SmtpRelay {
+            settings,
+            session: None,
+            desk: Desk { block: Vec::new(), data_early: true, said: None },
+        }
     }
 
     /// Connects, logs in and leaves again: whether the road is there, without a mail.
@@ -74,6 +78,7 @@ impl Relay for SmtpRelay {
     ) -> Outcome {
         let settings = self.settings.clone();
         let clock = Clock::start(&settings);
+        self.desk.said = None;
         let mut allowed = None;
         let mut allow = || *allowed.get_or_insert_with(&mut *before_end);
         let mut was_reopened = false;
@@ -103,6 +108,10 @@ impl Relay for SmtpRelay {
             }
             return outcome;
         }
+    }
+
+    fn said(&mut self) -> Option<Said> {
+        self.desk.said.take()
     }
 
     fn close(&mut self) {

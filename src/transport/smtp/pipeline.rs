@@ -12,7 +12,7 @@ use super::session::{Clock, Session};
 use super::wire::Glance;
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::{
-    Answer, Defect, Fate, Meaning, Outcome, Phase, Reply, Trouble, meaning,
+    Answer, Defect, Fate, Meaning, Outcome, Phase, Reply, Said, Trouble, meaning,
 };
 use std::collections::VecDeque;
 use std::io::Write;
@@ -43,6 +43,8 @@ pub(super) struct Desk {
     /// Whether DATA may be sent before the answers to RCPT are known. A server that says 354 although it refused
     /// everybody would take an empty message for a mail; it is not asked that way again.
     pub(super) data_early: bool,
+    /// The answer that decided the mail in hand.
+    pub(super) said: Option<Said>,
 }
 
 /// One mail being offered.
@@ -70,6 +72,7 @@ impl Offer<'_> {
         let answers = self.ask_everybody(&screened)?;
         let words = |reply: &Reply, phase: Phase| format!("{reply} ({})", phase.words());
         if let Some((meaning, reply)) = &answers.mail {
+            self.hear(Phase::Mail, &Answer::Reply(reply.clone()));
             settle(&mut screened.fates, &fate(*meaning, words(reply, Phase::Mail)));
             return Ok(self.without_message(&answers, screened.fates));
         }
@@ -83,6 +86,7 @@ impl Offer<'_> {
                 Meaning::Pause(_) => pause = Some(self.clock.trouble(Phase::Rcpt, &answer)),
                 _ => {}
             }
+            self.hear(Phase::Rcpt, &answer);
             if let Some(slot) = screened.fates.get_mut(*at) {
                 *slot = Some(fate(verdict, words(reply, Phase::Rcpt)));
             }
@@ -101,6 +105,7 @@ impl Offer<'_> {
             Meaning::Proceed => self.hand_over(screened, next, before_end),
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
                 settle(&mut screened.fates, &fate(verdict, words(&reply, Phase::Data)));
+                self.hear(Phase::Data, &Answer::Reply(reply));
                 self.session.needs_reset = true;
                 Ok((answered(screened.fates), self.keep()))
             }
@@ -143,7 +148,10 @@ impl Offer<'_> {
         let (announcement, due) = self.announcement(next);
         if let Err((phase, answer)) = self.send_message(&announcement)? {
             return match phase {
-                Phase::Dot => Ok((unknown(screened.fates, &answer), Then::Drop)),
+                Phase::Dot => {
+                    self.hear(Phase::Dot, &answer);
+                    Ok((unknown(screened.fates, &answer), Then::Drop))
+                }
                 _ => self.broken_off(screened.fates, &answer),
             };
         }
@@ -159,6 +167,7 @@ impl Offer<'_> {
 
     /// What the answer to the dot makes of the mail.
     fn after_the_dot(&mut self, mut screened: Screened, answer: &Answer) -> (Outcome, Then) {
+        self.hear(Phase::Dot, answer);
         match meaning(Phase::Dot, answer, true) {
             Meaning::Proceed => {
                 let then = self.keep();
@@ -212,6 +221,7 @@ impl Offer<'_> {
         mut fates: Vec<Option<Fate>>,
         answer: &Answer,
     ) -> Result<(Outcome, Then), Halt> {
+        self.hear(Phase::Body, answer);
         match meaning(Phase::Body, answer, true) {
             verdict @ (Meaning::Refused | Meaning::Deferred) => {
                 let words = format!("{answer} ({})", Phase::Body.words());
@@ -220,6 +230,10 @@ impl Offer<'_> {
             }
             _ => Err(self.halt(Phase::Body, answer)),
         }
+    }
+
+    fn hear(&mut self, phase: Phase, answer: &Answer) {
+        self.desk.said = Some(Said::new(phase, answer));
     }
 
     /// The commands of the next mail, where they may go with the end of this one.
