@@ -7,6 +7,7 @@ use crate::commands::value::{self, Moment};
 use crate::domain::address::{self, Mailbox};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::header::check_header;
+use crate::domain::message::is_name;
 use crate::domain::retry::millis;
 use crate::output::Level;
 use std::collections::BTreeMap;
@@ -44,10 +45,7 @@ fn named(option: &str, fault: &Fault) -> Fault {
 }
 
 pub(super) fn check_queue(queue: &str) -> Result<(), Fault> {
-    let is_sound = !queue.is_empty()
-        && queue.len() <= 64
-        && queue.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-    match is_sound {
+    match is_name(queue) {
         true => Ok(()),
         false => Err(Fault::new(Kind::Usage, format!("--queue {queue:?} is no name of a queue"))
             .hint("letters, digits, _, - and . only, at most 64")),
