@@ -62,6 +62,12 @@ pub fn journal_stream() -> Option<String> {
     environment::variable("JOURNAL_STREAM")?.into_string().ok()
 }
 
+/// Whether a terminal may be coloured: not under `$NO_COLOR`, nor on one that cannot.
+pub fn may_paint() -> bool {
+    let says_no = environment::variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !says_no && environment::variable("TERM").is_none_or(|kind| kind != "dumb")
+}
+
 impl Config {
     /// Reads the file that `file` names (a flag), else `$MAILQ_CONFIG`, else the one of the system, which may be
     /// missing; then the environment. `database` is the flag that wins over both.
