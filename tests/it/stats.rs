@@ -138,3 +138,26 @@ fn an_open_breaker_is_told() {
     assert!(breaker["until"].as_i64() > breaker["since"].as_i64(), "{stats}");
     assert!(sandbox.mailq(&["stats"]).out.contains("is left alone until"));
 }
+
+#[test]
+fn what_a_rate_leaves_is_told() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.path("out");
+    sandbox.configure(&format!(
+        "[transport]\nkind = \"file\"\ndirectory = \"{}\"\n[queues.default]\nrate = \"5/1h\"\n",
+        out.display()
+    ));
+    for _ in 0..2 {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    }
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let stats = sandbox.mailq(&["stats", "--json"]).assert_code(0).json();
+    assert_eq!(
+        stats["rates"],
+        serde_json::json!([{ "queue": "default", "rate": "5/1h", "left": 3 }])
+    );
+    for form in [&["stats"][..], &["stats", "--html"]] {
+        let seen = sandbox.mailq(form);
+        assert!(seen.assert_code(0).out.contains("5/1h, 3 left"), "{seen}");
+    }
+}

@@ -9,6 +9,7 @@ mod verdict;
 use super::{Context, replace, send_batch, value};
 use crate::config::units;
 use crate::domain::fault::Fault;
+use crate::domain::rate::Rate;
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
@@ -59,8 +60,15 @@ struct Figures {
     last_run_at: Option<i64>,
     /// The smarthosts, or what else mails are handed to, each with its breaker if it has one.
     roads: Vec<(String, Option<Breaker>)>,
-    /// The rate of each queue that has one: the queue, and its words.
-    rates: Vec<(String, String)>,
+    /// The rates of the queues that have one.
+    rates: Vec<Limit>,
+}
+
+/// A rate of a queue, and how many mails it lets go now.
+struct Limit {
+    queue: String,
+    rate: Rate,
+    left: i64,
 }
 
 impl Figures {
@@ -78,11 +86,13 @@ impl Figures {
                 None => roads.push((breaker.scope.clone(), Some(breaker.clone()))),
             }
         }
-        let rates = |queue: &String| {
-            let rates = context.config.rates(queue);
-            let words: Vec<String> = rates.iter().map(ToString::to_string).collect();
-            (!words.is_empty()).then(|| (queue.clone(), words.join(", ")))
-        };
+        let mut rates = Vec::new();
+        for queue in context.config.queues() {
+            for rate in context.config.rates(queue) {
+                let left = store.left(queue, &rate, now)?;
+                rates.push(Limit { queue: queue.clone(), rate, left });
+            }
+        }
         Ok(Figures {
             now,
             since: args.since,
@@ -91,7 +101,7 @@ impl Figures {
             runs,
             last_run_at: busy_at.max(idle_at),
             roads,
-            rates: context.config.queues().iter().filter_map(rates).collect(),
+            rates,
         })
     }
 
@@ -205,6 +215,11 @@ fn as_json(figures: &Figures) -> Value {
         .iter()
         .map(|one| json!({ "failure": one.failure, "words": one.words, "mails": one.mails }))
         .collect();
+    let rates: Vec<Value> = figures
+        .rates
+        .iter()
+        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "left": one.left }))
+        .collect();
     json!({
         "schema": 1, "at": figures.now, "queues": queues,
         "oldest_due_age_seconds": seconds(stats.oldest_due_age_ms),
@@ -214,6 +229,6 @@ fn as_json(figures: &Figures) -> Value {
         "sent_per_minute": stats.recent.sent_per_minute,
         "breakers": breakers,
         "sent_by_hour": stats.recent.sent_by_hour, "last_sent_at": stats.last_sent_at,
-        "last_run_at": figures.last_run_at, "runs": runs, "reasons": reasons,
+        "last_run_at": figures.last_run_at, "runs": runs, "reasons": reasons, "rates": rates,
     })
 }

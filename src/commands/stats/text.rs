@@ -1,6 +1,6 @@
 //! The figures for a person at a terminal: one screen.
 
-use super::{Figures, percent, percentiles, plot, shown_seconds};
+use super::{Figures, Limit, percent, percentiles, plot, shown_seconds};
 use crate::commands::value;
 use crate::config::units;
 use crate::output::{Page, Piece, Table, Tone};
@@ -142,8 +142,8 @@ fn roads(figures: &Figures, page: &mut Page) {
     }
     let last = figures.stats.last_sent_at;
     entry(page, "last mail SENT", [last.map_or("-".into(), |at| ago(figures, at).into())]);
-    for (queue, rate) in &figures.rates {
-        entry(page, "rate", [format!("{queue} {rate}").into()]);
+    for Limit { queue, rate, left } in &figures.rates {
+        entry(page, "rate", [format!("{queue} {rate}, {left} left").into()]);
     }
 }
 
