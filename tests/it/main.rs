@@ -25,6 +25,7 @@ mod enqueue;
 mod enqueue_refusals;
 mod exit_codes;
 mod help;
+mod hold_wait;
 mod layers;
 mod list_show;
 mod poison;
@@ -38,6 +39,8 @@ mod schema;
 mod send_batch;
 mod stats;
 mod stopped;
+mod story;
+mod thresholds;
 
 use std::fs;
 use std::path::Path;
