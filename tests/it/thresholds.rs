@@ -6,6 +6,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
+/// Makes a file older by so many seconds, and tells its time then.
+fn age(file: &fs::File, seconds: u64) -> SystemTime {
+    let old = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(seconds);
+    file.set_modified(old).unwrap();
+    old
+}
+
 fn queued() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
@@ -84,7 +91,7 @@ fn a_dead_timer_is_noticed() {
     sandbox.mailq(&["send-batch"]).assert_code(0);
     assert_eq!(verdict(&sandbox, &limit).0, 0);
     let stamp = fs::File::open(sandbox.path("mailq.db-idle")).unwrap();
-    stamp.set_modified(SystemTime::now() - Duration::from_secs(1500)).unwrap();
+    age(&stamp, 1500);
     assert_eq!(verdict(&sandbox, &limit).0, 1, "the later of both counts");
     Rows::of(&sandbox).run("UPDATE mailq_runs SET at = at - 900000");
     assert_eq!(verdict(&sandbox, &limit).0, 2);
@@ -120,8 +127,7 @@ fn a_run_that_finds_nothing_leaves_the_database_alone() {
     };
     run("077");
     let file = fs::File::open(&stamp).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(100)).unwrap();
-    let old = file.metadata().unwrap().modified().unwrap();
+    let old = age(&file, 100);
     assert!(run("022") > old, "the second run moved no time");
     assert_eq!((look(), fs::read(sandbox.database()).unwrap()), before);
 }
