@@ -34,7 +34,7 @@ pub use history::Past;
 pub use hold::Held;
 pub use place::warning as network_warning;
 pub use prune::Pruning;
-pub use read::{Filter, Order, Shape};
+pub use read::{Filter, Found, Order, Shape};
 pub use recent::{Recent, first_hour};
 pub use record::{Recorded, Settled};
 pub use runs::Run;

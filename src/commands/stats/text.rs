@@ -108,7 +108,7 @@ fn recent(figures: &Figures, page: &mut Page) {
     entry(page, "sent per minute", [number(recent.sent_per_minute).into()]);
     let hours = recent.sent_by_hour;
     let most = hours.iter().max().copied().unwrap_or_default();
-    let plot = format!("{} (at most {most} an hour, now on the right)", plot::blocks(&hours));
+    let plot = format!("{} (at most {most} an hour, now last)", plot::blocks(&hours));
     entry(page, "sent, 24 h", [plot.into()]);
     let oldest = stats.oldest_due_age_ms.map_or("-".to_owned(), value::span);
     entry(page, "oldest due mail", [oldest.into()]);
