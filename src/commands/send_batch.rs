@@ -180,12 +180,15 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
     }
     lanes.push(lane(shared, true, concurrency(None), config.road(None)));
     let rates = |queue: &String| (queue.clone(), config.rates(queue));
+    let per_domain =
+        |queue: &String| config.max_per_domain(queue).map(|limit| (queue.clone(), limit));
     let own_policy = |queue: &String| (queue.clone(), config.policy(Some(queue)));
     Plan {
         lanes,
         policies: config.queues().iter().map(own_policy).collect::<HashMap<_, _>>(),
         policy: config.policy(None),
         rates: config.queues().iter().map(rates).filter(|(_, rates)| !rates.is_empty()).collect(),
+        max_per_domain: config.queues().iter().filter_map(per_domain).collect(),
         waits: args.wait,
         only: args.queue.clone(),
         lease: send.lease,
