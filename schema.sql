@@ -190,10 +190,11 @@ CREATE TABLE IF NOT EXISTS mailq_rate (
   PRIMARY KEY (queue, slice, at)
 ) WITHOUT ROWID;
 
--- Repeats that `enqueue --suppress-for` left out: until when, and how many so far.
+-- Repeats that `enqueue --suppress-for` left out: after which mail, until when, and how many so far.
 CREATE TABLE IF NOT EXISTS mailq_repeats (
   key TEXT NOT NULL,
   template TEXT NOT NULL,
+  mail INTEGER NOT NULL,
   until INTEGER NOT NULL,
   repeats INTEGER NOT NULL,
   PRIMARY KEY (key, template)

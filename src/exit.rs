@@ -3,7 +3,7 @@
 //! The codes are those of sysexits(3). Nothing ends with a code that is not in this file: a panic is 70, with one
 //! line that asks for a report.
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use crate::output::{Level, Output, Unwritable};
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
@@ -46,7 +46,11 @@ pub fn report(error: &anyhow::Error, output: &Output) -> u8 {
         }
         return if unwritable.is_closed() { DONE } else { IO };
     }
-    output.say(Level::Error, &format!("{error:#}"));
+    let words = error.chain().map(|cause| match cause.downcast_ref() {
+        Some(system) => words_of(system),
+        None => cause.to_string(),
+    });
+    output.say(Level::Error, &words.collect::<Vec<_>>().join(": "));
     let fault = error.downcast_ref::<Fault>();
     let system = error.chain().find_map(|cause| cause.downcast_ref()).map(kind_of);
     let kind = fault.map(Fault::kind).or(system).unwrap_or(Kind::Bug);

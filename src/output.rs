@@ -7,6 +7,7 @@ mod page;
 
 pub use page::{Page, Piece, Table, Tone};
 
+use crate::domain::fault::words_of;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -56,7 +57,7 @@ impl Unwritable {
 
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write to stdout: {}", self.0)
+        write!(f, "cannot write to stdout: {}", words_of(&self.0))
     }
 }
 

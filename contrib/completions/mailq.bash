@@ -55,8 +55,23 @@ _mailq() {
             mailq,stats)
                 cmd="mailq__subcmd__stats"
                 ;;
+            mailq,suppress)
+                cmd="mailq__subcmd__suppress"
+                ;;
             mailq,wait)
                 cmd="mailq__subcmd__wait"
+                ;;
+            mailq__subcmd__suppress,add)
+                cmd="mailq__subcmd__suppress__subcmd__add"
+                ;;
+            mailq__subcmd__suppress,import)
+                cmd="mailq__subcmd__suppress__subcmd__import"
+                ;;
+            mailq__subcmd__suppress,list)
+                cmd="mailq__subcmd__suppress__subcmd__list"
+                ;;
+            mailq__subcmd__suppress,remove)
+                cmd="mailq__subcmd__suppress__subcmd__remove"
                 ;;
             *)
                 ;;
@@ -65,7 +80,7 @@ _mailq() {
 
     case "${cmd}" in
         mailq)
-            opts="-v -q -h -V --config --db --json --verbose --quiet --help --version enqueue send-batch reap prune stats list show retry cancel hold release wait render check"
+            opts="-v -q -h -V --config --db --json --verbose --quiet --help --version enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -171,7 +186,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__enqueue)
-            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --max-attempts --bulk --strict --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --suppress-for --group --max-attempts --bulk --skip-bad --strict --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -265,11 +280,23 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --suppress-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-attempts)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --bulk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip-bad)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -603,7 +630,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__send__subcmd__batch)
-            opts="-v -q -h --queue --limit --batch-size --concurrency --time-limit --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --queue --limit --batch-size --concurrency --time-limit --wait --dry-run --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -697,6 +724,124 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__suppress)
+            opts="-v -q -h --config --db --json --verbose --quiet --help add remove list import"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__suppress__subcmd__add)
+            opts="-v -q -h --reason --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__suppress__subcmd__import)
+            opts="-v -q -h --reason --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__suppress__subcmd__list)
+            opts="-v -q -h --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__suppress__subcmd__remove)
+            opts="-v -q -h --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -43,6 +43,7 @@ complete -c mailq -n "__fish_mailq_needs_command" -f -a "cancel" -d 'Take waitin
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "hold" -d 'Hold queues: nothing of them is sent until they are released'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "release" -d 'Release queues that are held'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "wait" -d 'Wait until mails are SENT or FAILED'
+complete -c mailq -n "__fish_mailq_needs_command" -f -a "suppress" -d 'Say who is to get no mail'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "render" -d 'Show what a template makes of parameters'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "check" -d 'Look over configuration, database, templates, spool and smarthost'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l to -d 'Recipients: RFC 5322 address lists (`Ada <ada@example.com>, bob@example.com`)' -r
@@ -67,8 +68,11 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to s
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long from now to send it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l expires-in -d 'Do not send it later than so long after it is due' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l key -d 'A name for this mail: the same one again stores no second mail, and prints the first one\'s id' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l suppress-for -d 'With --key: one mail of this key and template in so long; the others are counted, and the next mail tells how many (the parameter `repeats`)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l group -d 'A name for mails that belong together' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l max-attempts -d 'After how many attempts to give up [default: as configured]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bulk -d 'One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l skip-bad -d 'With --bulk: store the good lines, and write the bad ones into this file' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l strict -d 'Treat warnings as errors'
@@ -84,6 +88,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l concurrency -
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l time-limit -d 'How long to begin new mails' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l wait -d 'Where a rate is met, wait until more may go, instead of ending'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l dry-run -d 'Render what is due and say what would happen; send and change nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -s v -l verbose -d 'Say more on stderr'
@@ -208,6 +213,42 @@ complete -c mailq -n "__fish_mailq_using_subcommand wait" -l json -d 'Print resu
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "add" -d 'Send nothing to these addresses from now on'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "remove" -d 'Send to these addresses again'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "list" -d 'List who is to get no mail'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "import" -d 'Read addresses from a file: all of them or none'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l reason -d 'Why, for the list and for the mails that are not sent' -r
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -l reason -d 'The reason for those that have none' -r
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l template -d 'The template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l locale -d 'Its language: NAME/LOCALE/ is used over NAME/' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l param -d 'A parameter that is a text' -r

@@ -34,11 +34,13 @@ Examples:
 
 pub const SEND_BATCH: &str = "\
 Ends with 0 when it did its work, mails that were deferred or failed included, and with 75
-when the smarthost was out. SIGTERM and SIGINT let it finish the mails in hand.
+when the smarthost was out. A queue that meets its rate ends a run with 0, which says when
+more may go. SIGTERM and SIGINT let it finish the mails in hand.
 
 Examples:
   mailq send-batch
-  mailq send-batch --queue urgent --limit 100 --time-limit 50s";
+  mailq send-batch --queue urgent --limit 100 --time-limit 50s
+  mailq send-batch --queue newsletter --wait --time-limit 55s";
 
 pub const REAP: &str = "\
 Examples:
@@ -103,6 +105,15 @@ pub const CANCEL: &str = "\
 Examples:
   mailq cancel 17
   mailq cancel --queue newsletter --status PENDING --yes";
+
+pub const SUPPRESS: &str = "\
+A mail that only suppressed people are left to get becomes FAILED `suppressed`; where there
+are others, they get it, and those are recorded as refused. Upper and lower case are the same.
+
+Examples:
+  mailq suppress add ada@example.com --reason 'asked by phone'
+  mailq suppress import unsubscribed.csv --reason unsubscribed
+  mailq suppress list --json";
 
 pub const RENDER: &str = "\
 Examples:

@@ -20,6 +20,7 @@ mod retry;
 mod send_batch;
 mod show;
 mod stats;
+mod suppress;
 mod usage;
 mod value;
 mod wait;
@@ -102,6 +103,9 @@ enum Verb {
     /// Wait until mails are SENT or FAILED.
     #[command(after_help = help::WAIT)]
     Wait(wait::WaitArgs),
+    /// Say who is to get no mail.
+    #[command(after_help = help::SUPPRESS)]
+    Suppress(suppress::SuppressArgs),
     /// Show what a template makes of parameters.
     #[command(after_help = help::RENDER)]
     Render(render::RenderArgs),
@@ -169,6 +173,7 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Hold(args)) => hold::run(&args, context),
         Some(Verb::Release(args)) => release::run(&args, context),
         Some(Verb::Wait(args)) => wait::run(&args, context),
+        Some(Verb::Suppress(args)) => suppress::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(&args, context),
     }

@@ -63,6 +63,10 @@ fn pages() -> BTreeMap<String, String> {
     let mut all = BTreeMap::from([("man/mailq.1".to_owned(), page(&root, "mailq"))]);
     for verb in root.get_subcommands() {
         let name = format!("mailq-{}", verb.get_name());
+        for part in verb.get_subcommands() {
+            let name = format!("{name}-{}", part.get_name());
+            all.insert(format!("man/{name}.1"), page(part, &name));
+        }
         all.insert(format!("man/{name}.1"), page(verb, &name));
     }
     all
@@ -71,6 +75,7 @@ fn pages() -> BTreeMap<String, String> {
 fn page(command: &Command, name: &str) -> String {
     let more = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.clone().display_name(name.to_owned()).after_help("");
+    let has_parts = command.has_subcommands();
     let man = Man::new(command)
         .title(name.to_uppercase())
         .date(DATE)
@@ -82,7 +87,7 @@ fn page(command: &Command, name: &str) -> String {
     man.render_synopsis_section(&mut text).unwrap();
     man.render_description_section(&mut text).unwrap();
     man.render_options_section(&mut text).unwrap();
-    if name == "mailq" {
+    if has_parts {
         man.render_subcommands_section(&mut text).unwrap();
     }
     let mut text = fill(&tidy(&text));

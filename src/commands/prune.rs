@@ -1,7 +1,7 @@
 //! `mailq prune`: finished mails leave, and attachments nobody refers to any more.
 
 use super::{Context, value};
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::retry::millis;
 use crate::domain::state::Status;
 use crate::exit;
@@ -114,7 +114,7 @@ impl Archive {
             OpenOptions::new().create(true).append(true).mode(0o640).open(path).map_err(|e| {
                 Fault::new(
                     Kind::CannotCreate,
-                    format!("cannot open archive {}: {e}", path.display()),
+                    format!("cannot open archive {}: {}", path.display(), words_of(&e)),
                 )
                 .hint("nothing was deleted")
             })?;
@@ -133,8 +133,11 @@ impl Archive {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Kind::TryAgain,
                 _ => Kind::Io,
             };
-            Fault::new(kind, format!("cannot write archive {}: {e}", self.path.display()))
-                .hint("mails that were not archived were not deleted")
+            Fault::new(
+                kind,
+                format!("cannot write archive {}: {}", self.path.display(), words_of(&e)),
+            )
+            .hint("mails that were not archived were not deleted")
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::host;
 use crate::mime::Defaults;
 use crate::output::{Level, Output};
 use crate::spool::Spool;
-use crate::store::{Access, Filter, Store};
+use crate::store::{Access, Filter, Limited, Store};
 use crate::templates::Templates;
 use crate::transport::file::FileRelay;
 use crate::transport::sendmail::SendmailRelay;
@@ -48,13 +48,17 @@ pub struct SendBatchArgs {
     /// How long to begin new mails.
     #[arg(long, value_name = "DURATION", value_parser = value::positive_duration(), allow_hyphen_values = true)]
     time_limit: Option<Duration>,
+    /// Where a rate is met, wait until more may go, instead of ending.
+    #[arg(long)]
+    wait: bool,
     /// Render what is due and say what would happen; send and change nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
 pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
-    let signers = context.config.dkim()?.iter().map(signer).collect::<Result<_, Fault>>()?;
+    let dkim = context.config.dkim()?;
+    let signers = dkim.iter().map(signer).collect::<Result<_, Fault>>()?;
     let workshop = workshop(&context.config, Signers::new(signers))?;
     if args.dry_run {
         return rehearse(&args, &workshop, context);
@@ -66,11 +70,9 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
             .context("cannot handle signals")?;
         flag::register(signal, Arc::clone(&stop)).context("cannot handle signals")?;
     }
-    for queue in context.config.queues().iter().filter(|queue| context.config.rate(queue).is_some())
-    {
-        context
-            .output
-            .say(Level::Warning, &format!("queues.{queue}.rate is not applied by this version"));
+    let exposed = dkim.iter().filter_map(Dkim::warning);
+    for warning in context.config.exposed_passwords().into_iter().chain(exposed) {
+        context.output.say(Level::Warning, &warning);
     }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
@@ -93,11 +95,11 @@ impl Journal for Output {
 
 /// Notes a run that ended well, for whoever watches the timer.
 fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, reaped, expired, .. } = summary;
+    let Summary { sent, deferred, failed, reaped, expired, suppressed, .. } = summary;
     if !summary.outages.is_empty() {
         return Ok(());
     }
-    if sent + deferred + failed + reaped + expired > 0 {
+    if sent + deferred + failed + reaped + expired + suppressed > 0 {
         let result = as_json(summary).to_string();
         store.note_run("send-batch", &result, host::now_ms())?;
     } else if let Err(e) = store.note_idle_run() {
@@ -108,11 +110,17 @@ fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
 }
 
 fn as_json(summary: &Summary) -> Value {
-    let Summary { sent, deferred, failed, outages, reaped, expired, took } = summary;
+    let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
+        summary;
+    let limited: Vec<_> = limited
+        .iter()
+        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))
+        .collect();
     let seconds = took.as_secs_f64();
     json!({
         "sent": sent, "deferred": deferred, "failed": failed, "outage": !outages.is_empty(), "reaped": reaped,
-        "expired": expired, "seconds": round(seconds), "per_second": round(per_second(*sent, seconds)),
+        "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds),
+        "per_second": round(per_second(*sent, seconds)),
     })
 }
 
@@ -121,13 +129,18 @@ fn per_second(sent: u64, seconds: f64) -> f64 {
 }
 
 fn tell(summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, outages, took, .. } = summary;
+    let Summary { sent, deferred, failed, outages, limited, took, .. } = summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);
         context
             .output
             .say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
+    }
+    for Limited { queue, rate, until } in limited {
+        let until = value::show_moment(*until);
+        let words = format!("queue {queue} has met its rate, {rate}, and may go on at {until}");
+        context.output.say(Level::Notice, &words);
     }
     if context.json {
         context.output.json(&as_json(summary))?;
@@ -205,11 +218,17 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
         }
     }
     lanes.push(lane(shared, true, concurrency(None), config.road(None)));
+    let rates = |queue: &String| (queue.clone(), config.rates(queue));
+    let per_domain =
+        |queue: &String| config.max_per_domain(queue).map(|limit| (queue.clone(), limit));
     let own_policy = |queue: &String| (queue.clone(), config.policy(Some(queue)));
     Plan {
         lanes,
         policies: config.queues().iter().map(own_policy).collect::<HashMap<_, _>>(),
         policy: config.policy(None),
+        rates: config.queues().iter().map(rates).filter(|(_, rates)| !rates.is_empty()).collect(),
+        max_per_domain: config.queues().iter().filter_map(per_domain).collect(),
+        waits: args.wait,
         only: args.queue.clone(),
         lease: send.lease,
         batch_size: args.batch_size.map_or(send.batch_size, |n| n as usize),

@@ -1,14 +1,14 @@
 //! Values of options, read at the door: durations, moments, files named by `@` and `-`.
 
 use crate::config::units;
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::retry::millis;
-use chrono::{DateTime, Local, NaiveDateTime, TimeZone};
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, TimeZone};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -88,6 +88,9 @@ pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
             return in_range(time.timestamp_millis(), true);
         }
     }
+    if NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok() {
+        return Err(wrong("is a day without a time".into()));
+    }
     Err(wrong("is no time".into()))
 }
 
@@ -140,11 +143,32 @@ pub fn text_or_file(option: &str, value: &str, may_be_stdin: bool) -> Result<Str
 /// All of stdin as UTF-8.
 pub fn stdin(option: &str) -> Result<String, Fault> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|e| Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {e}")))?;
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|e| {
+        Fault::new(Kind::NoInput, format!("{option} -: cannot read stdin: {}", words_of(&e)))
+    })?;
     utf8(option, "stdin", bytes)
+}
+
+/// A file, or stdin for `-`, to be read bit by bit; with its name for the user.
+pub fn open(option: &str, path: &Path) -> Result<(String, Box<dyn BufRead>), Fault> {
+    if path.to_str() == Some("-") {
+        return Ok(("stdin".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let told = |e: &io::Error| {
+        let kind = match e.kind() {
+            io::ErrorKind::PermissionDenied => Kind::Permission,
+            _ => Kind::NoInput,
+        };
+        Fault::new(kind, format!("{option} {}: {}", path.display(), words_of(e)))
+    };
+    let file = fs::File::open(path).map_err(|e| told(&e))?;
+    if file.metadata().map_err(|e| told(&e))?.is_dir() {
+        return Err(Fault::new(
+            Kind::NoInput,
+            format!("{option} {}: is a directory", path.display()),
+        ));
+    }
+    Ok((path.display().to_string(), Box::new(io::BufReader::new(file))))
 }
 
 /// All of a file as UTF-8.
@@ -163,18 +187,18 @@ fn missing(option: &str, path: &Path, e: &io::Error) -> Fault {
         io::ErrorKind::PermissionDenied => Kind::Permission,
         _ => Kind::NoInput,
     };
-    let words = e.to_string();
-    let words = words.split(" (os error").next().unwrap_or(&words);
-    Fault::new(kind, format!("{option} @{}: {}", path.display(), words.to_lowercase()))
+    Fault::new(kind, format!("{option} @{}: {}", path.display(), words_of(e)))
         .hint("a value that begins with @ names a file; write @@ where the text itself begins so")
 }
 
 fn utf8(option: &str, source: &str, bytes: Vec<u8>) -> Result<String, Fault> {
-    String::from_utf8(bytes).map_err(|e| {
+    let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         Fault::new(Kind::Data, format!("{option}: {source} is not UTF-8 at byte {at}"))
             .hint("convert it first: iconv -f ISO-8859-1 -t UTF-8")
-    })
+    })?;
+    // The byte order mark that editors on Windows write is no part of the text.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(test)]

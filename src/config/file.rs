@@ -2,7 +2,7 @@
 
 use super::keys::Entries;
 use super::value::Raw;
-use crate::domain::fault::{Fault, Kind, one_line};
+use crate::domain::fault::{Fault, Kind, one_line, words_of};
 use std::io::ErrorKind;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -20,12 +20,12 @@ pub(super) fn read(path: &Path, entries: &mut Entries) -> Result<bool, Fault> {
         Ok(meta) if meta.is_dir() => return Err(fail(Kind::Config, &"it is a directory")),
         Ok(meta) => meta.len(),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(fail(kind_of(&error), &error)),
+        Err(error) => return Err(fail(kind_of(&error), &words_of(&error))),
     };
     if size > LONGEST {
         return Err(fail(Kind::Config, &"it is longer than 1 MiB"));
     }
-    let bytes = std::fs::read(path).map_err(|error| fail(kind_of(&error), &error))?;
+    let bytes = std::fs::read(path).map_err(|error| fail(kind_of(&error), &words_of(&error)))?;
     let text = String::from_utf8(bytes).map_err(|_| fail(Kind::Config, &"it is not UTF-8"))?;
     parse(&text, &shown.to_string(), entries)?;
     Ok(true)

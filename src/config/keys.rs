@@ -65,8 +65,9 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("retry.max_age", Type::Duration, Place::Both),
     ("retention.sent", Type::Duration, Place::Base),
     ("retention.failed", Type::Duration, Place::Base),
-    ("rate", Type::Rate, Place::Queue),
+    ("rate", Type::Rates, Place::Queue),
     ("concurrency", number(1, 256), Place::Queue),
+    ("max_per_domain", number(1, 256), Place::Queue),
     ("selector", Type::Text, Place::Domain),
     ("key_file", Type::Path, Place::Domain),
 ];

@@ -15,10 +15,10 @@ mod value;
 pub use dkim::Dkim;
 pub use road::{Road, Smtp};
 pub use secret::Secret;
-pub use units::Rate;
 
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
+use crate::domain::rate::Rate;
 use crate::domain::retry::{OnUnknown, Policy};
 use crate::host;
 use keys::Entries;
@@ -178,10 +178,11 @@ impl Config {
         self.entries.sets(queue, "smtp.")
     }
 
-    pub fn rate(&self, queue: &str) -> Option<Rate> {
+    /// How much of `queue` may be handed over; empty: there is no limit.
+    pub fn rates(&self, queue: &str) -> Vec<Rate> {
         match self.entries.get(Some(queue), "rate") {
-            Some(Value::Rate(rate)) => Some(*rate),
-            _ => None,
+            Some(Value::Rates(rates)) => rates.clone(),
+            _ => Vec::new(),
         }
     }
 
@@ -195,6 +196,12 @@ impl Config {
                 .flatten()
         };
         own.or_else(nested).map(|n| n as usize)
+    }
+
+    /// How many mails of `queue` to one domain may be in hand at once.
+    pub fn max_per_domain(&self, queue: &str) -> Option<usize> {
+        let own = self.number(Some(queue), "max_per_domain");
+        own.and_then(|n| usize::try_from(n).ok())
     }
 
     /// How many connections a run uses.
@@ -306,14 +313,15 @@ mod tests {
     fn a_queue_has_its_own_policy_rate_and_connections() {
         let config = Config::from_text(
             "[retry]\nmax_attempts = 9\n[send]\nconcurrency = 8\n\
-             [queues.bulk]\nrate = '600/1m'\nconcurrency = 2\nretry.backoff = ['1m']\nsend.on_unknown = 'hold'\n\
+             [queues.bulk]\nrate = ['600/1m', '9/1s']\nconcurrency = 2\nretry.backoff = ['1m']\nsend.on_unknown = 'hold'\n\
              [queues.news.send]\nconcurrency = 3\n",
         );
         let bulk = config.policy(Some("bulk"));
         assert_eq!((bulk.max_attempts, bulk.backoff), (9, vec![MINUTE]));
         assert_eq!(bulk.on_unknown, OnUnknown::Hold);
         assert_eq!(config.policy(Some("news")).on_unknown, OnUnknown::Retry);
-        assert_eq!(config.rate("bulk").map(|rate| rate.count), Some(600));
+        let counts = |queue| config.rates(queue).iter().map(|rate| rate.count).collect::<Vec<_>>();
+        assert_eq!((counts("bulk"), counts("news")), (vec![600, 9], vec![]));
         assert_eq!(config.own_concurrency("bulk"), Some(2));
         assert_eq!(config.own_concurrency("news"), Some(3));
         assert_eq!(config.own_concurrency("default"), None);

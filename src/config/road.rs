@@ -7,6 +7,7 @@ use super::value::Value;
 use super::{Config, Secret, path_of};
 use crate::transport::sendmail::SendmailRelay;
 use crate::transport::smtp::{Auth, Tls};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,6 +54,18 @@ impl Config {
             },
             _ => Road::Smtp(self.smtp(queue)),
         }
+    }
+
+    /// What is wrong with how the passwords of all ways out are kept.
+    pub fn exposed_passwords(&self) -> BTreeSet<String> {
+        let queues = self.queues().iter().filter(|queue| self.has_own_road(queue));
+        std::iter::once(None)
+            .chain(queues.map(|queue| Some(queue.as_str())))
+            .filter_map(|queue| match self.road(queue) {
+                Road::Smtp(smtp) => smtp.password?.warning(),
+                Road::Sendmail { .. } | Road::File { .. } => None,
+            })
+            .collect()
     }
 
     fn smtp(&self, queue: Option<&str>) -> Smtp {

@@ -4,7 +4,7 @@
 //! a password that was changed on disk counts from the next connection on.
 
 use super::environment;
-use crate::domain::fault::{Fault, Kind, one_line};
+use crate::domain::fault::{Fault, Kind, one_line, words_of};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Fault> {
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Config,
         };
-        Fault::new(kind, format!("cannot read the password file {}: {error}", path.display()))
+        Fault::new(
+            kind,
+            format!("cannot read the password file {}: {}", path.display(), words_of(&error)),
+        )
     };
     let mut bytes = Vec::new();
     std::fs::File::open(path)
@@ -120,7 +123,7 @@ fn run(argv: &[String]) -> Result<Vec<u8>, Fault> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| fail(format!("cannot be started: {error}")))?;
+        .map_err(|error| fail(format!("cannot be started: {}", words_of(&error))))?;
     let output = gather(child.stdout.take());
     let complaints = gather(child.stderr.take());
     let status = wait(&mut child).ok_or_else(|| {

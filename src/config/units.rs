@@ -3,14 +3,8 @@
 //! Every reader here says what is wrong in a phrase that fits behind the value's name, and none of them wraps,
 //! rounds up or guesses a unit.
 
+use crate::domain::rate::Rate;
 use std::time::Duration;
-
-/// `COUNT` things in each `PER`: `600/1m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
-    pub count: u32,
-    pub per: Duration,
-}
 
 /// The longest duration that is believed.
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);

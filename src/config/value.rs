@@ -2,8 +2,9 @@
 //!
 //! A value is typed once, at the door; the reason why it cannot be is a phrase that fits behind `key = value`.
 
-use super::units::{self, Rate};
+use super::units;
 use crate::domain::fault::one_line;
+use crate::domain::rate::Rate;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub(super) enum Type {
     /// A duration longer than zero.
     Duration,
     Durations,
-    Rate,
+    Rates,
 }
 
 /// A value as the file or the environment gave it.
@@ -50,7 +51,7 @@ pub(super) enum Value {
     Share(f64),
     Duration(Duration),
     Durations(Vec<Duration>),
-    Rate(Rate),
+    Rates(Vec<Rate>),
 }
 
 impl Raw {
@@ -114,7 +115,7 @@ impl Type {
             Type::Share => Value::Share(units::share(raw.scalar()?)?),
             Type::Duration => Value::Duration(units::positive_duration(raw.scalar()?)?),
             Type::Durations => Value::Durations(durations(raw)?),
-            Type::Rate => Value::Rate(units::rate(raw.text()?)?),
+            Type::Rates => Value::Rates(rates(raw)?),
         })
     }
 }
@@ -164,6 +165,14 @@ fn command(raw: &Raw) -> Result<Vec<String>, String> {
         return Err("must be a command, and is empty".to_owned());
     }
     Ok(argv)
+}
+
+fn rates(raw: &Raw) -> Result<Vec<Rate>, String> {
+    let items = raw.items()?;
+    if items.is_empty() {
+        return Err("must name at least one rate, such as 600/1m".to_owned());
+    }
+    items.into_iter().map(units::rate).collect()
 }
 
 fn durations(raw: &Raw) -> Result<Vec<Duration>, String> {

@@ -3,7 +3,9 @@
 use super::desk::{Desk, Job};
 use super::sender::{Report, Sender};
 use super::{Lane, Plan, Workshop};
+use crate::domain::message::Mail;
 use crate::domain::retry::OnUnknown;
+use crate::domain::state;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender as Channel;
 use std::thread;
@@ -20,6 +22,10 @@ pub struct Post<'a> {
     pub may_have_breaker: bool,
     /// Mails claimed and not settled yet.
     pub outstanding: usize,
+    /// Of those, the ones that wait aside for their domain.
+    pub aside: usize,
+    /// How many more to claim while most of what comes up goes back for its domain.
+    pub extra: usize,
     /// Senders at work.
     pub senders: usize,
     /// The server takes no more connections than this.
@@ -30,14 +36,24 @@ impl<'a> Post<'a> {
     /// The post of `lane`; `open`: its road is not left alone.
     pub fn new(lane: &Lane, desk: &'a Desk, open: bool) -> Post<'a> {
         let ceiling = lane.concurrency.max(1);
-        Post { desk, open, may_have_breaker: true, outstanding: 0, senders: 0, ceiling }
+        Post {
+            desk,
+            open,
+            may_have_breaker: true,
+            outstanding: 0,
+            aside: 0,
+            extra: 0,
+            senders: 0,
+            ceiling,
+        }
     }
 
     /// How many mails to have claimed: one to send, one to follow, and as many again on the desk, for each sender. Until
     /// the road is known to work one sender tries it, and an outage should not have to give many back.
     pub fn wanted(&self) -> usize {
         let target = if self.desk.is_proven() { self.ceiling * 4 } else { self.ceiling.max(2) };
-        if self.open { target.saturating_sub(self.outstanding) } else { 0 }
+        let in_hand = self.outstanding.saturating_sub(self.aside);
+        if self.open { (target + self.extra).saturating_sub(in_hand) } else { 0 }
     }
 
     /// Ends the lane's claims; the jobs that nobody began come back.
@@ -78,7 +94,9 @@ impl<'a> Crew<'a> {
             let (workshop, stop, reports) = (self.workshop, self.stop, self.reports.clone());
             let work = move || {
                 let holds = |queue: &str| plan.policy(queue).on_unknown == OnUnknown::Hold;
-                let sender = Sender { lane, desk, workshop, stop, holds: &holds, reports };
+                let deadline = |mail: &Mail| state::deadline(mail, plan.policy(&mail.queue));
+                let (holds, deadline) = (&holds, &deadline);
+                let sender = Sender { lane, desk, workshop, stop, holds, deadline, reports };
                 sender.work((plan.lanes[lane].relay)());
             };
             thread::Builder::new()

@@ -3,14 +3,15 @@
 //! An outcome stays in the book until it is recorded, or, as the last resort, written to the journal beside the
 //! database. While the database is out nothing more is claimed.
 
+use super::limits::Limits;
 use super::sender::Clerk;
 use super::{Journal, Plan, Summary};
 use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
-use crate::domain::state::{Change, Move};
+use crate::domain::state::{Change, Failure, Move};
 use crate::host;
-use crate::store::{Arm, COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
+use crate::store::{COURTESY, Claimed, Lease, Recorded, Settled, Store, Turn};
 use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub struct Ledger<'a> {
     pub plan: &'a Plan,
     pub journal: &'a dyn Journal,
     pub summary: &'a mut Summary,
+    pub limits: Limits<'a>,
     waiting: Vec<Waiting>,
     marks: Vec<(Arc<Clerk>, MailId, Arc<str>)>,
     /// The leases of mails that are not settled.
@@ -69,12 +71,14 @@ impl<'a> Ledger<'a> {
         plan: &'a Plan,
         journal: &'a dyn Journal,
         summary: &'a mut Summary,
+        limits: Limits<'a>,
     ) -> Ledger<'a> {
         Ledger {
             store,
             plan,
             journal,
             summary,
+            limits,
             waiting: Vec::new(),
             marks: Vec::new(),
             held: HashMap::new(),
@@ -135,12 +139,18 @@ impl<'a> Ledger<'a> {
             self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
         self.turns += 1;
         let holder: Arc<str> = format!("{}-{}", self.plan.worker, self.turns).into();
-        let turn =
-            Turn { settled, renew: &renew, mark: &mark, holder: &holder, now: host::now_ms() };
-        let plan = self.plan;
-        match self.store.turn(turn, &mut |due| arms(plan, due, wants, budget)) {
+        let now = host::now_ms();
+        let charges = self.limits.charges(now);
+        let (renew, mark, charges) = (&renew, &mark, &charges);
+        let turn = Turn { settled, renew, mark, charges, holder: &holder, now };
+        let limits = &self.limits;
+        match self.store.turn(turn, &mut |due| limits.choice(due, wants, budget, now)) {
             Ok(turned) => {
                 self.out_since = None;
+                self.limits.counted();
+                if is_hungry {
+                    self.summary.limited = turned.limited;
+                }
                 let mut done = Done { claimed: turned.claimed, ..Done::default() };
                 for id in turned.retaken {
                     self.journal.warn(&format!(
@@ -175,8 +185,13 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// A claimed mail goes back unsent, and does not count for the limit.
+    pub fn unclaim(&mut self) {
+        self.claimed = self.claimed.saturating_sub(1);
+    }
+
     /// How many mails may be claimed now.
-    fn budget(&self) -> usize {
+    pub fn budget(&self) -> usize {
         let left = self.plan.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.claimed));
         let left = usize::try_from(left).unwrap_or(usize::MAX).min(self.plan.batch_size);
         if self.out_since.is_some() { 0 } else { left }
@@ -248,7 +263,16 @@ impl<'a> Ledger<'a> {
             }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
-                self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+                self.summary.expired += u64::from(failure == Failure::Expired);
+                let words = format!("mail {id}: FAILED {}: {error}", failure.word());
+                match failure {
+                    // As many as the list is long, and nobody's mistake.
+                    Failure::Suppressed => {
+                        self.summary.suppressed += 1;
+                        self.journal.note(&words);
+                    }
+                    _ => self.journal.warn(&words),
+                }
             }
         }
     }
@@ -272,24 +296,4 @@ impl<'a> Ledger<'a> {
             Err(worse) => self.journal.warn(&worse.to_string()),
         }
     }
-}
-
-/// How many mails to claim from which of the queues that are due, in order of priority.
-fn arms(plan: &Plan, due: &[String], wants: &[usize], budget: usize) -> Vec<Arm> {
-    let (mut wants, mut budget) = (wants.to_vec(), budget);
-    let named = plan.lanes.iter().flat_map(|lane| &lane.queues).filter(|queue| due.contains(queue));
-    let others =
-        due.iter().filter(|queue| !plan.lanes.iter().any(|lane| lane.queues.contains(queue)));
-    let mut arms = Vec::new();
-    for queue in named.chain(others).filter(|queue| plan.wants(queue)) {
-        let Some(lane) = plan.lane_of(queue) else { continue };
-        let limit = wants[lane].min(budget);
-        if limit > 0 {
-            // What a queue does not use of it is free for the next one in the next turn.
-            wants[lane] -= limit;
-            budget -= limit;
-            arms.push(Arm { queue: queue.clone(), limit });
-        }
-    }
-    arms
 }

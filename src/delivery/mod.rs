@@ -7,7 +7,9 @@
 
 mod crew;
 mod desk;
+mod domains;
 mod ledger;
+mod limits;
 mod prepare;
 mod sender;
 mod writer;
@@ -15,8 +17,9 @@ mod writer;
 pub use prepare::Workshop;
 
 use crate::domain::fault::Fault;
+use crate::domain::rate::Rate;
 use crate::domain::retry::Policy;
-use crate::store::{Breaker, Store};
+use crate::store::{Breaker, Limited, Store};
 use crate::transport::Relay;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -43,6 +46,12 @@ pub struct Plan {
     /// The policies of queues with their own; `policy` is for all others.
     pub policies: HashMap<String, Policy>,
     pub policy: Policy,
+    /// The rates of the queues that have one.
+    pub rates: HashMap<String, Vec<Rate>>,
+    /// How many mails to one domain are in hand at once, for the queues that have such a limit.
+    pub max_per_domain: HashMap<String, usize>,
+    /// Wait where a rate is met, instead of ending.
+    pub waits: bool,
     /// Only these queues; empty: all.
     pub only: Vec<String>,
     pub lease: Duration,
@@ -87,9 +96,13 @@ pub struct Summary {
     pub failed: u64,
     /// The roads that are out, and why.
     pub outages: Vec<Breaker>,
+    /// The queues with mails that a rate kept back when the run ended.
+    pub limited: Vec<Limited>,
     /// Mails of dead senders that this run returned or gave up first.
     pub reaped: u64,
+    /// Of `failed`: mails whose time was over, and mails to nobody but suppressed people.
     pub expired: u64,
+    pub suppressed: u64,
     pub took: Duration,
 }
 

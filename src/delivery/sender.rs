@@ -32,8 +32,9 @@ pub struct Finished {
     pub lease: Lease,
     pub mail: Mail,
     pub recipients: Vec<String>,
-    /// `None`: it was not begun, and goes back as it was.
+    /// `None`: it was not begun, and goes back as it was, or is over if it `is_late`.
     pub outcome: Option<Outcome>,
+    pub is_late: bool,
     /// When it was begun, in milliseconds since 1970, and how many milliseconds it took.
     pub began: (i64, i64),
     pub said: Option<Said>,
@@ -89,6 +90,8 @@ pub struct Sender<'a> {
     pub stop: &'a AtomicBool,
     /// Whether a mail of this queue is marked before its final dot.
     pub holds: &'a (dyn Fn(&str) -> bool + Sync),
+    /// When the waiting of a mail ends, in milliseconds since 1970.
+    pub deadline: &'a (dyn Fn(&Mail) -> i64 + Sync),
     pub reports: Channel<Report>,
 }
 
@@ -106,13 +109,20 @@ struct Shift<'a> {
     asked: u64,
     /// Whether its road ever took commands for a mail.
     connected: bool,
+    /// The time of the mail in hand was over before its end.
+    is_late: bool,
 }
 
 impl Sender<'_> {
     /// Works until the desk is closed or the road is out.
     pub fn work(self, mut relay: Box<dyn Relay>) {
-        let mut shift =
-            Shift { clerk: Clerk::of_this_thread(), sender: self, asked: 0, connected: false };
+        let mut shift = Shift {
+            clerk: Clerk::of_this_thread(),
+            sender: self,
+            asked: 0,
+            connected: false,
+            is_late: false,
+        };
         let retired = shift.work(relay.as_mut());
         relay.close();
         let lane = shift.sender.lane;
@@ -138,7 +148,9 @@ impl Shift<'_> {
             let outcome = self.hand_over(relay, &current, following.as_ref());
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
             let (began, said) = ((at, took), relay.said());
-            if let Outcome::Road(trouble) = &outcome {
+            if self.is_late {
+                self.report(current.job, vec![], None, began, None);
+            } else if let Outcome::Road(trouble) = &outcome {
                 let trouble = trouble.clone();
                 if self.may_retire(&trouble) {
                     self.lay_back(following);
@@ -148,8 +160,9 @@ impl Shift<'_> {
                 self.finish(current, outcome, began, said);
                 self.lay_back(following);
                 return None;
+            } else {
+                self.finish(current, outcome, began, said);
             }
-            self.finish(current, outcome, began, said);
             next = following;
             if self.sender.desk.is_closed() {
                 self.lay_back(next);
@@ -195,13 +208,22 @@ impl Shift<'_> {
     /// Right before the final dot: the mail before is on disk, and so is the mark of this one where one is due.
     fn before_end(&mut self, current: &Ready) -> bool {
         self.prove();
+        if self.is_over(&current.job) {
+            return false;
+        }
         if (self.sender.holds)(&current.job.mail.queue) {
             let lease = &current.job.lease;
             let (id, holder) = (lease.id(), Arc::clone(lease.holder()));
             self.asked += 1;
             self.sender.tell(Report::AboutToEnd { clerk: Arc::clone(&self.clerk), id, holder });
         }
-        self.clerk.wait_for(self.asked)
+        self.clerk.wait_for(self.asked) && !self.is_over(&current.job)
+    }
+
+    /// Whether the time of a mail is over; if so, its report will say that.
+    fn is_over(&mut self, job: &Job) -> bool {
+        self.is_late = (self.sender.deadline)(&job.mail) <= host::now_ms();
+        self.is_late
     }
 
     fn prove(&mut self) {
@@ -242,6 +264,10 @@ impl Shift<'_> {
 
     fn prepare(&mut self, job: Job) -> Option<Ready> {
         let now = host::now_ms();
+        if self.is_over(&job) {
+            self.report(job, vec![], None, (now, 0), None);
+            return None;
+        }
         match self.sender.workshop.prepare(&job.mail, now) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
@@ -281,6 +307,7 @@ impl Shift<'_> {
             mail: job.mail,
             recipients,
             outcome,
+            is_late: std::mem::take(&mut self.is_late),
             began,
             said,
             clerk: Arc::clone(&self.clerk),

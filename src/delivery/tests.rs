@@ -99,6 +99,9 @@ impl House {
             lanes: vec![lane],
             policies: HashMap::new(),
             policy: Policy::default(),
+            rates: HashMap::new(),
+            max_per_domain: HashMap::new(),
+            waits: false,
             only: vec![],
             lease: Duration::from_secs(120),
             batch_size: 100,
@@ -241,6 +244,18 @@ fn what_cannot_be_built_fails_and_the_others_go() {
 }
 
 #[test]
+fn mails_that_all_end_in_one_turn_do_not_end_the_run() {
+    // As many as one sender has claimed at first: the writer settles them itself, in one transaction.
+    let mut house = house(5);
+    house.store.execute(
+        "PRAGMA ignore_check_constraints = 1; UPDATE email_messages SET template = CAST(x'ff' AS TEXT) WHERE id <= 4",
+    );
+    let plan = house.plan(1, accepted);
+    let summary = house.run(&plan).unwrap();
+    assert_eq!((summary.sent, summary.failed), (1, 4));
+}
+
+#[test]
 fn the_rest_of_a_crowded_mail_goes_in_the_same_run() {
     let mut house = house(1);
     let plan = house.plan(1, |number| match number {
@@ -296,4 +311,51 @@ fn a_database_that_cannot_record_stops_the_run_and_the_next_one_recovers() {
     assert_eq!(record.status, Status::Sent);
     let handed = house.seen.handed.lock().unwrap();
     assert_eq!(handed.iter().filter(|one| one.0 == first).count(), 1, "accepted once, sent once");
+}
+
+#[test]
+fn a_mail_whose_time_passes_in_the_sender_s_hand_is_not_ended() {
+    let mut house = house(3);
+    // The second is over while the server is asked for its recipients.
+    house.store.execute(&format!(
+        "UPDATE email_messages SET expires_at = {} WHERE id = 2",
+        host::now_ms() + 400
+    ));
+    let plan = house.plan(1, |number| {
+        if number == 2 {
+            std::thread::sleep(Duration::from_millis(450));
+        }
+        accepted(number)
+    });
+    let summary = house.run(&plan).unwrap();
+    assert_eq!((summary.sent, summary.failed, summary.expired), (2, 1, 1), "{summary:?}");
+    assert!(summary.outages.is_empty());
+    let Some(Ok(record)) = house.store.show(MailId(2)).unwrap() else { panic!() };
+    assert_eq!((record.failure.as_deref(), record.mail.attempt_count), (Some("expired"), 0));
+}
+
+#[test]
+fn a_domain_has_no_more_in_hand_than_its_limit_and_each_mail_goes_back_seldom() {
+    let mut house = house(300);
+    house.store.execute(
+        "UPDATE email_messages SET to_addrs = 'a' || id || '@big.example' WHERE id <= 290;
+         CREATE TABLE moves (id INTEGER);
+         CREATE TRIGGER count_moves AFTER UPDATE OF locked_by ON email_messages
+           WHEN NEW.locked_by IS NOT NULL AND OLD.locked_by IS NULL BEGIN INSERT INTO moves VALUES (NEW.id); END",
+    );
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = (Arc::clone(&now), Arc::clone(&most));
+    let mut plan = house.plan(8, move |_| {
+        seen.1.fetch_max(seen.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(2));
+        seen.0.fetch_sub(1, Ordering::SeqCst);
+        Outcome::Answered(vec![Fate::Accepted])
+    });
+    plan.max_per_domain.insert("default".into(), 3);
+    house.store.execute("DELETE FROM email_messages WHERE id > 290");
+    let summary = house.run(&plan).unwrap();
+    assert_eq!(summary.sent, 290, "{summary:?}");
+    assert!(most.load(Ordering::SeqCst) <= 3, "{most:?} at once");
+    let claims = house.store.number("SELECT count(*) FROM moves");
+    assert!(claims <= 290 * 4, "{claims} claims for 290 mails");
 }

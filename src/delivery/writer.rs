@@ -2,7 +2,9 @@
 
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
+use super::domains::{Domains, Place};
 use super::ledger::{Done, Ledger};
+use super::limits::Limits;
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop};
 use crate::domain::attempt::Attempt;
@@ -20,6 +22,12 @@ use std::time::{Duration, Instant};
 
 /// How often the writer looks up from waiting: for a signal, a limit of time, a lease to renew.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// More than this is not claimed in one turn beyond what the senders want.
+const MOST_EXTRA: usize = 64;
+
+/// How often a run that waits for a rate looks whether it may go on.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// Housekeeping first, then the run proper if something is due on a road that is not left alone.
 pub fn run(
@@ -56,9 +64,18 @@ pub fn run(
         let posts = posts.map(|((lane, desk), breaker)| Post::new(lane, desk, breaker.is_none()));
         let (reports, inbox) = mpsc::channel();
         let crew = Crew { plan, workshop, stop, reports };
-        let ledger = Ledger::new(store, plan, journal, &mut summary);
-        let mut writer =
-            Writer { ledger, stop, posts: posts.collect(), inbox, began, gave_up: false };
+        let limits = Limits::new(plan, store.paces()?);
+        let ledger = Ledger::new(store, plan, journal, &mut summary, limits);
+        let mut writer = Writer {
+            ledger,
+            stop,
+            posts: posts.collect(),
+            inbox,
+            began,
+            domains: Domains::default(),
+            looked: None,
+            gave_up: false,
+        };
         thread::scope(|scope| writer.work(scope, &crew))?;
     }
     summary.took = began.elapsed();
@@ -93,6 +110,9 @@ struct Writer<'a, 'w> {
     posts: Vec<Post<'a>>,
     inbox: Receiver<Report>,
     began: Instant,
+    domains: Domains,
+    /// When a run that waits for a rate last looked whether it may go on.
+    looked: Option<Instant>,
     /// The database is out for good: a mail that was not ended for that says nothing about the road.
     gave_up: bool,
 }
@@ -116,7 +136,9 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                     let has_nobody = self.posts.iter().any(|post| post.open && post.ceiling == 0);
-                    if has_nobody || (is_quiet && self.ledger.is_clear()) {
+                    let is_over =
+                        is_quiet && self.ledger.is_clear() && !self.waits() && !self.are_coming();
+                    if has_nobody || is_over {
                         return self.see_off();
                     }
                 }
@@ -132,21 +154,53 @@ impl<'a> Writer<'a, '_> {
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
     }
 
-    /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
+    /// Whether mails that went back for their domain come up soon.
+    fn are_coming(&self) -> bool {
+        self.ledger.budget() > 0
+            && self.posts.iter().any(|post| post.open)
+            && self.domains.are_coming(host::now_ms())
+    }
+
+    /// Whether the run is to wait until a rate lets it go on.
+    fn waits(&mut self) -> bool {
+        let limited = !self.ledger.summary.limited.is_empty();
+        let waits = self.ledger.plan.waits && limited && self.posts.iter().any(|post| post.open);
+        self.looked = waits.then(|| self.looked.unwrap_or_else(Instant::now));
+        waits
+    }
+
+    /// One turn of the ledger, and more of them while a lane wants mails that it was not asked about. Returns whether
+    /// nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
-        let wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
-        let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
-        for lane in settled_in {
-            self.posts[lane].outstanding -= 1;
+        let is_resting = self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN);
+        if !is_resting {
+            self.looked = None;
         }
-        let is_quiet = claimed.is_empty() && !is_waiting;
-        claimed.into_iter().for_each(|one| self.lay_out(one));
-        Ok(is_quiet)
+        loop {
+            let mut wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
+            if is_resting {
+                wants.fill(0);
+            }
+            let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
+            for lane in settled_in {
+                self.posts[lane].outstanding -= 1;
+            }
+            let is_quiet = claimed.is_empty() && !is_waiting;
+            self.posts.iter_mut().for_each(|post| post.extra /= 2);
+            claimed.into_iter().for_each(|one| self.lay_out(one));
+            // A lane whose mails all ended in this very turn had its hands full before it, and claimed none: that
+            // says nothing about what is due.
+            let is_unasked =
+                self.posts.iter().zip(&wants).any(|(post, had)| *had == 0 && post.wanted() > 0);
+            if is_resting || !(is_quiet && is_unasked) {
+                return Ok(is_quiet);
+            }
+        }
     }
 
     /// Lays a claimed mail on its lane's desk; one that is over or cannot be read is settled at once.
     fn lay_out(&mut self, claimed: Claimed) {
-        let Claimed { lease, mail } = claimed;
+        let Claimed { lease, mail, is_suppressed } = claimed;
         let plan = self.ledger.plan;
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
@@ -158,7 +212,27 @@ impl<'a> Writer<'a, '_> {
                 let attempts = mail.attempt_count;
                 self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
             }
-            Ok(mail) => self.posts[lane].desk.put(Job { lease, mail }),
+            Ok(mail) if is_suppressed => {
+                let attempts = mail.attempt_count;
+                self.ledger.settle(lease, state::suppress(&mail), (lane, attempts), None, None);
+            }
+            Ok(mail) => self.seat(Job { lease, mail }, lane),
+        }
+    }
+
+    /// Lays a mail on the desk, unless its domain has to wait.
+    fn seat(&mut self, job: Job, lane: usize) {
+        let plan = self.ledger.plan;
+        match self.domains.place(job, plan, host::now_ms()) {
+            Place::Desk(job) => self.posts[lane].desk.put(job),
+            Place::Aside => self.posts[lane].aside += 1,
+            Place::Back(Job { lease, mail }, at) => {
+                let post = &mut self.posts[lane];
+                post.extra = (post.extra + 4).min(MOST_EXTRA);
+                let change = state::give_back(&mail, plan.policy(&mail.queue), None, Some(at));
+                self.ledger.unclaim();
+                self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
+            }
         }
     }
 
@@ -168,7 +242,11 @@ impl<'a> Writer<'a, '_> {
 
     /// Ends a lane's claims; the mails that nobody began go back as they were.
     fn close_lane(&mut self, lane: usize, words: Option<&str>) {
-        for Job { lease, mail } in self.posts[lane].close() {
+        let plan = self.ledger.plan;
+        let mut jobs = self.domains.clear(&|queue| plan.lane_of(queue) == Some(lane));
+        self.posts[lane].aside -= jobs.len();
+        jobs.extend(self.posts[lane].close());
+        for Job { lease, mail } in jobs {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
             self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
@@ -206,10 +284,12 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, began, said, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, is_late, began, said, clerk } =
+            finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
+            None if is_late => state::expire(&mail),
             None => state::give_back(&mail, policy, None, None),
             Some(Outcome::Road(trouble)) => {
                 // A mail that was in hand stands back behind the others: should it be the cause, they go first.
@@ -221,10 +301,21 @@ impl<'a> Writer<'a, '_> {
         if let Some(Outcome::Road(trouble)) = &outcome {
             self.close_lane(lane, Some(&trouble.words));
             self.trip(lane, trouble, now);
+            if trouble.too_many {
+                self.slow_down(&mail.queue, now);
+            }
         }
         let relay = &self.ledger.plan.lanes[lane].scope;
         let attempt =
             outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
+        let send_ms = attempt.as_ref().and_then(Attempt::send_ms);
+        if let Some(job) = self.domains.release(mail.id, send_ms) {
+            self.posts[lane].aside -= 1;
+            self.posts[lane].desk.put(job);
+        }
+        if send_ms.is_some() {
+            self.ledger.limits.note(&mail.queue, now);
+        }
         self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));
     }
 
@@ -240,6 +331,17 @@ impl<'a> Writer<'a, '_> {
                 self.ledger.summary.outages.push(breaker);
             }
             Err(fault) => self.ledger.journal.warn(&format!("cannot write the breaker: {fault}")),
+        }
+    }
+
+    fn slow_down(&mut self, queue: &str, now: i64) {
+        let Ledger { limits, store, journal, .. } = &mut self.ledger;
+        match limits.slow_down(queue, store, now) {
+            Ok(pace) => journal.warn(&format!(
+                "queue {queue}: the server had too many; going on with {} mails a minute, twice as many each minute",
+                pace.mails
+            )),
+            Err(fault) => journal.warn(&format!("cannot slow queue {queue} down: {fault}")),
         }
     }
 

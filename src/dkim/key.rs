@@ -2,7 +2,7 @@
 //!
 //! Nothing of a key shows in an error or in `Debug`. A key that could not be verified by a receiver is refused here.
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use rustls_pki_types::PrivateKeyDer;
@@ -30,7 +30,7 @@ impl Key {
             Fault::new(Kind::Config, format!("dkim {domain}: the key file {shown} {why}"))
         };
         let pem = load(path).map_err(|error| {
-            fail(&format!("cannot be read: {error}"))
+            fail(&format!("cannot be read: {}", words_of(&error)))
                 .hint("the user who runs send-batch must be able to read it, and nobody else")
         })?;
         Key::parse(&pem).map_err(|(why, hint)| fail(why).hint(hint))

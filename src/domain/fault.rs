@@ -3,6 +3,7 @@
 //! A `Fault` knows its kind, never its exit code: the table from kind to code is in `exit`.
 
 use std::fmt;
+use std::io;
 
 /// What sort of trouble it is, in the words of sysexits(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,15 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// What the system says about an error: in words, without "(os error N)".
+pub fn words_of(error: &io::Error) -> String {
+    let words = error.to_string();
+    match words.split_once(" (os error") {
+        Some((system, _)) => system.to_lowercase(),
+        None => words,
+    }
+}
+
 /// `text` on one line, without control characters, at most `limit` bytes: fit for a log or a column.
 pub fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::with_capacity(text.len().min(limit));
@@ -97,5 +107,11 @@ mod tests {
         assert_eq!(one_line("  a\r\n\tb\u{1b}[31m ", 100), "a b [31m");
         assert_eq!(one_line("ééé", 4), "éé…");
         assert_eq!(one_line("", 4), "");
+    }
+
+    #[test]
+    fn the_system_speaks_in_words() {
+        assert_eq!(words_of(&io::Error::from_raw_os_error(2)), "no such file or directory");
+        assert_eq!(words_of(&io::Error::other("/A: no")), "/A: no");
     }
 }

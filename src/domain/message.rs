@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The number of a mail, as `enqueue` prints it. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ impl fmt::Display for MailId {
 }
 
 /// A checked mail on its way into the queue. All times are milliseconds since 1970, UTC.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Draft {
     pub queue: String,
     pub from: Option<String>,
@@ -40,6 +41,9 @@ pub struct Draft {
     pub next_attempt_at: Option<i64>,
     pub expires_at: Option<i64>,
     pub idempotency_key: Option<String>,
+    /// Repeats of its key and template within this time are counted, not stored.
+    pub suppress_for: Option<Duration>,
+    pub group: Option<String>,
 }
 
 /// A file that goes with a mail: a reference, never the bytes.

@@ -8,5 +8,6 @@ pub mod fault;
 pub mod header;
 pub mod message;
 pub mod outcome;
+pub mod rate;
 pub mod retry;
 pub mod state;

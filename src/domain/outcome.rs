@@ -316,6 +316,8 @@ pub struct Trouble {
     pub words: String,
     /// How long the server wants to be left alone, where it says so.
     pub wait: Option<Duration>,
+    /// Whether the server said that it had too many of our mails.
+    pub too_many: bool,
     /// Whether the mail itself was being handed over when it happened.
     pub in_hand: bool,
     /// How far the dialogue had come, where there was one, and the code of the reply that ended it.
@@ -326,7 +328,14 @@ pub struct Trouble {
 impl Trouble {
     /// Trouble on a road that is no dialogue.
     pub fn new(words: impl Into<String>, in_hand: bool) -> Trouble {
-        Trouble { words: words.into(), wait: None, in_hand, phase: None, code: None }
+        Trouble {
+            words: words.into(),
+            wait: None,
+            too_many: false,
+            in_hand,
+            phase: None,
+            code: None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The size is known before anything is read, and a file that is not what it was is an error before its last byte.
 
+use crate::domain::fault::words_of;
 use crate::domain::message::{Content, Enclosure, hexadecimal};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -76,7 +77,9 @@ fn open(file: &Enclosure) -> io::Result<File> {
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(&file.path)
-        .map_err(|error| changed(file, &format!("it cannot be read any more ({error})")))?;
+        .map_err(|error| {
+            changed(file, &format!("it cannot be read any more ({})", words_of(&error)))
+        })?;
     if opened.metadata()?.is_file() {
         Ok(opened)
     } else {
@@ -99,8 +102,9 @@ fn write_file(file: &Enclosure, out: &mut dyn Write) -> io::Result<()> {
     loop {
         // One byte more than is due shows a file that grew.
         let want = usize::try_from(left.saturating_add(1)).map_or(CHUNK, |due| due.min(CHUNK));
-        let got = read_full(&mut source, &mut chunk[..want])
-            .map_err(|error| changed(file, &format!("it cannot be read any more ({error})")))?;
+        let got = read_full(&mut source, &mut chunk[..want]).map_err(|error| {
+            changed(file, &format!("it cannot be read any more ({})", words_of(&error)))
+        })?;
         let bytes = &chunk[..got];
         left = left
             .checked_sub(got as u64)

@@ -133,15 +133,26 @@ impl Wire {
         } else {
             None
         };
-        let mut media = match &attachment.content_type {
+        let (media, mut parameters) = match &attachment.content_type {
             Some(given) => media_type(given)?,
-            None => vec![guessed(&filename)],
+            None => (guessed(&filename), Vec::new()),
         };
         let is_utf8 = || loaded.as_deref().is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
-        if media.len() == 1 && media[0].starts_with("text/") && is_utf8() {
-            media.push("charset=utf-8".to_owned());
+        let is_told = parameters.iter().any(|(name, _)| name == "charset");
+        if media.starts_with("text/") && !is_told && is_utf8() {
+            parameters.push(("charset".to_owned(), "utf-8".to_owned()));
         }
-        self.plain("Content-Type", &media.join("; "));
+        self.begin("Content-Type");
+        self.word(&media);
+        for (name, value) in parameters {
+            if is_token(&value) && value.len() < 60 {
+                self.out.push(b';');
+                self.word(&format!("{name}={value}"));
+            } else {
+                self.parameter(&name, &value);
+            }
+        }
+        self.end();
         self.plain("Content-Transfer-Encoding", "base64");
         self.begin("Content-Disposition");
         self.word(disposition);
@@ -192,35 +203,71 @@ fn is_opaque(media: &str) -> bool {
     !media.starts_with("message/") && !media.starts_with("multipart/")
 }
 
-/// The type and the parameters of a `content_type`, or what is wrong with it.
-fn media_type(given: &str) -> Result<Vec<String>, String> {
-    let wrong = || {
+/// Whether `text` needs no quotes.
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+}
+
+/// The type of a `content_type` and its parameters, each once, or what is wrong with it.
+fn media_type(given: &str) -> Result<(String, Vec<(String, String)>), String> {
+    let parse = || {
+        let (media, mut rest) = given.split_once(';').unwrap_or((given, ""));
+        let media = media.trim().to_ascii_lowercase();
+        let (left, right) = media.split_once('/')?;
+        if !is_token(left) || !is_token(right) || media.len() > 128 {
+            return None;
+        }
+        let mut all: Vec<(String, String)> = Vec::new();
+        loop {
+            // An empty parameter, as behind a last semicolon, says nothing.
+            rest = rest.trim_start_matches([' ', '\t', ';']);
+            if rest.is_empty() {
+                break;
+            }
+            let (name, value, after) = media_parameter(rest)?;
+            if !is_token(&name) || name.len() > 64 || value.chars().any(is_control) {
+                return None;
+            }
+            if all.iter().all(|(known, _)| *known != name) {
+                all.push((name, value));
+            }
+            rest = after;
+        }
+        Some((media, all))
+    };
+    let (media, parameters) = parse().ok_or_else(|| {
         let told = format!("attachments: content_type {given:?} is not of the form type/subtype");
         one_line(&told, 200)
-    };
-    let is_token = |text: &str| {
-        !text.is_empty()
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
-    };
-    let mut words = Vec::new();
-    for (nth, part) in given.split(';').map(str::trim).enumerate() {
-        let separator = if nth == 0 { '/' } else { '=' };
-        let (left, right) = part.split_once(separator).ok_or_else(wrong)?;
-        let bare = right
-            .strip_prefix('"')
-            .and_then(|rest| rest.strip_suffix('"'))
-            .filter(|_| nth > 0)
-            .unwrap_or(right);
-        if !is_token(left) || !is_token(bare) || part.len() > 128 {
-            return Err(wrong());
-        }
-        words.push(if nth == 0 {
-            part.to_ascii_lowercase()
-        } else {
-            format!("{}={bare}", left.to_ascii_lowercase())
-        });
+    })?;
+    match is_opaque(&media) {
+        true => Ok((media, parameters)),
+        false => Ok((ANY_TYPE.to_owned(), Vec::new())),
     }
-    if is_opaque(&words[0]) { Ok(words) } else { Ok(vec![ANY_TYPE.to_owned()]) }
+}
+
+/// The name and the value of the first parameter in `text`, and what comes behind it.
+fn media_parameter(text: &str) -> Option<(String, String, &str)> {
+    let (name, rest) = text.split_once('=')?;
+    let (name, rest) = (name.trim().to_ascii_lowercase(), rest.trim_start());
+    let Some(quoted) = rest.strip_prefix('"') else {
+        let (value, after) = rest.split_once(';').unwrap_or((rest, ""));
+        let value = value.trim();
+        return (!value.is_empty() && !value.contains('"'))
+            .then(|| (name, value.to_owned(), after));
+    };
+    let mut value = String::new();
+    let mut characters = quoted.char_indices();
+    loop {
+        match characters.next()? {
+            (_, '\\') => value.push(characters.next()?.1),
+            (at, '"') => {
+                let after = quoted[at + 1..].trim_start();
+                return (after.is_empty() || after.starts_with(';'))
+                    .then_some((name, value, after));
+            }
+            (_, c) => value.push(c),
+        }
+    }
 }
 
 /// The `cid` without its brackets, or what is wrong with it.

@@ -6,7 +6,7 @@
 mod sweep;
 mod take_in;
 
-use crate::domain::fault::one_line;
+use crate::domain::fault::{one_line, words_of};
 use crate::domain::message::{Attachment, Enclosure, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -81,9 +81,9 @@ impl Spool {
             None => (self.below_root(&attachment.storage_ref)?, None),
         };
         let shown = path.display();
-        let file =
-            open_regular(&path, libc::O_NOFOLLOW).map_err(|error| format!("{shown}: {error}"))?;
-        let metadata = file.metadata().map_err(|error| format!("{shown}: {error}"))?;
+        let told = |error: &io::Error| format!("{shown}: {}", words_of(error));
+        let file = open_regular(&path, libc::O_NOFOLLOW).map_err(|error| told(&error))?;
+        let metadata = file.metadata().map_err(|error| told(&error))?;
         let size = metadata.len();
         if let Some(known) = attachment.size.filter(|known| *known != size) {
             return Err(format!("{shown} has {size} bytes, not {known} as at enqueue"));
@@ -92,7 +92,7 @@ impl Spool {
         for wanted in known.into_iter().chain(digest.as_ref()) {
             let found = self
                 .digest(&path, file.try_clone(), Stamp::of(&metadata))
-                .map_err(|error| format!("{shown}: {error}"))?;
+                .map_err(|error| told(&error))?;
             if !found.eq_ignore_ascii_case(wanted) {
                 return Err(format!(
                     "{shown} is not what it was at enqueue: its SHA-256 is {found}"
@@ -144,7 +144,7 @@ impl Spool {
             }
         }
         Err(match missing {
-            Some(error) => format!("{reference}: {error}"),
+            Some(error) => format!("{reference}: {}", words_of(&error)),
             None => format!("{reference} is not below any of the attachment_roots"),
         })
     }

@@ -4,7 +4,7 @@
 //! a stray copy for the sweep, never half a file under a digest.
 
 use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, digest_of, open_regular};
-use crate::domain::fault::{Fault, Kind, one_line};
+use crate::domain::fault::{Fault, Kind, one_line, words_of};
 use crate::domain::message::{Attachment, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -127,7 +127,7 @@ impl Spool {
 
     fn unwritable(&self, error: &io::Error) -> Fault {
         let dir = self.dir.display();
-        let told = one_line(&format!("spool {dir}: {error}"), LONGEST_ERROR);
+        let told = one_line(&format!("spool {dir}: {}", words_of(error)), LONGEST_ERROR);
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 Fault::new(Kind::TryAgain, told).hint("make room on the disk; nothing was queued")
@@ -222,16 +222,17 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
         | ErrorKind::NotADirectory
         | ErrorKind::IsADirectory
         | ErrorKind::InvalidInput => Kind::NoInput,
-        _ if error.raw_os_error() == Some(libc::ELOOP) => Kind::NoInput,
+        _ if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENAMETOOLONG)) => {
+            Kind::NoInput
+        }
         _ => Kind::Io,
     };
-    let words = error.to_string();
-    let words = words.split(" (os error").next().unwrap_or(&words);
-    fault_about(path, kind, &words.to_lowercase())
+    fault_about(path, kind, &words_of(error))
 }
 
 fn fault_about(path: &Path, kind: Kind, what: &str) -> Fault {
-    // A name may hold line ends; the quotes show where it ends.
-    let told = format!("attachment {:?}: {what}", path.display().to_string());
+    // A name may hold line ends; the quotes show where it ends. However long it is, what is wrong is told.
+    let name = one_line(&path.display().to_string(), LONGEST_ERROR - what.len().min(200) - 20);
+    let told = format!("attachment {name:?}: {what}");
     Fault::new(kind, one_line(&told, LONGEST_ERROR))
 }

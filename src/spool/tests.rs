@@ -182,7 +182,7 @@ fn bytes_that_are_not_those_of_enqueue_are_refused_and_name_the_path() {
     fs::write(room.stored(), "short").unwrap();
     assert!(room.spool.open(&attachment).unwrap_err().contains("5 bytes"));
     fs::remove_file(room.stored()).unwrap();
-    assert!(room.spool.open(&attachment).unwrap_err().contains("No such file"));
+    assert!(room.spool.open(&attachment).unwrap_err().contains("no such file"));
     // To enqueue the file again mends the store.
     assert!(room.spool.open(&room.hello()).is_ok());
 }
@@ -212,7 +212,7 @@ fn references_cannot_leave_the_attachment_roots() {
         let told = open(bad).unwrap_err();
         assert!(told.contains("not below"), "{bad}: {told}");
     }
-    assert!(open("gone").unwrap_err().contains("No such file"));
+    assert!(open("gone").unwrap_err().contains("no such file"));
     assert!(open("a\0b").is_err());
     for bad in [
         "spool:",

@@ -1,10 +1,13 @@
 //! PENDING becomes SENDING: a sender takes the mails that are due.
 
-use super::{hold, row};
+use super::rate::{self, Limited};
+use super::{hold, row, suppress};
 use crate::domain::message::{Mail, MailId};
+use crate::domain::rate::Rate;
 use crate::domain::state::{Event, Status, leads};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, named_params};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The right to record what becomes of one claimed mail. Only a claim makes one, and recording takes it by value, so
@@ -38,13 +41,26 @@ impl Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub mail: Result<Mail, String>,
+    /// All who are still to get it are suppressed.
+    pub is_suppressed: bool,
 }
 
-/// How many mails to claim from which queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What to claim from one queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arm {
     pub queue: String,
+    /// Queues of one lane share its `limit`.
+    pub lane: usize,
     pub limit: usize,
+    /// The rates that hold for the queue.
+    pub rates: Vec<Rate>,
+}
+
+/// What to claim, in order of priority, and how many mails in all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    pub arms: Vec<Arm>,
+    pub budget: usize,
 }
 
 /// The next queue after `?1` that has a PENDING mail: one look into the index each, however many mails wait.
@@ -100,24 +116,58 @@ pub(super) fn open_queues(conn: &Connection, now: i64) -> Result<Vec<String>, ru
     Ok(due)
 }
 
-/// Claims the mails of `arm` that are due at `now`, oldest first.
-pub(super) fn claim(
+/// Claims what `choice` asks for. What a queue leaves of its lane's limit, and of the budget, is for the next one.
+pub(super) fn claim_all(
     tx: &Transaction<'_>,
-    arm: &Arm,
+    choice: &Choice,
+    holder: &Arc<str>,
+    now: i64,
+) -> Result<(Vec<Claimed>, Vec<Limited>), rusqlite::Error> {
+    let (mut claimed, mut limited) = (Vec::new(), Vec::new());
+    let mut of_lanes: HashMap<usize, usize> = HashMap::new();
+    for arm in &choice.arms {
+        let of_lane = of_lanes.entry(arm.lane).or_default();
+        let left = arm.limit.saturating_sub(*of_lane);
+        let mut limit = left.min(choice.budget.saturating_sub(claimed.len()));
+        if limit > 0 && !arm.rates.is_empty() {
+            match rate::allowance(tx, &arm.queue, &arm.rates, now)? {
+                Ok(allowed) => limit = limit.min(allowed),
+                Err(met) => {
+                    limited.push(met);
+                    continue;
+                }
+            }
+            rate::open(tx, &arm.queue, &arm.rates, now)?;
+        }
+        if limit > 0 {
+            let found = claim(tx, &arm.queue, limit, holder, now)?;
+            *of_lane += found.len();
+            claimed.extend(found);
+        }
+    }
+    suppress::leave_out(tx, &mut claimed)?;
+    Ok((claimed, limited))
+}
+
+/// Claims mails of `queue` that are due at `now`, oldest first.
+fn claim(
+    tx: &Transaction<'_>,
+    queue: &str,
+    limit: usize,
     holder: &Arc<str>,
     now: i64,
 ) -> Result<Vec<Claimed>, rusqlite::Error> {
-    let limit = i64::try_from(arm.limit).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut statement = tx.prepare_cached(&claim_sql())?;
     let rows = statement.query_map(
-        named_params! { ":now": now, ":holder": holder, ":queue": arm.queue, ":limit": limit },
+        named_params! { ":now": now, ":holder": holder, ":queue": queue, ":limit": limit },
         row::mail,
     )?;
-    let (mut claimed, queue) = (Vec::new(), Arc::from(arm.queue.as_str()));
+    let (mut claimed, queue) = (Vec::new(), Arc::from(queue));
     for found in rows {
         let (id, mail) = found?;
         let lease = Lease { id, holder: Arc::clone(holder), queue: Arc::clone(&queue) };
-        claimed.push(Claimed { lease, mail });
+        claimed.push(Claimed { lease, mail, is_suppressed: false });
     }
     // RETURNING promises no order.
     claimed.sort_by_key(|one| {

@@ -1,10 +1,12 @@
 //! A checked mail becomes a row.
 
+use super::repeats::{self, Verdict};
 use super::{Store, row};
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, one_line};
 use crate::domain::message::{Draft, Mail, MailId};
 use rusqlite::{OptionalExtension, Transaction, named_params};
 use serde_json::Value;
+use std::borrow::Borrow;
 
 /// What became of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct Enqueued {
     pub id: MailId,
     /// A mail with this idempotency key was there already, with the same content.
     pub existed: bool,
+    /// With `suppress_for`, where a mail was counted instead of stored: how many were so far.
+    pub repeats: Option<u64>,
 }
 
 impl Store {
@@ -19,12 +23,29 @@ impl Store {
     ///
     /// # Errors
     /// `Data` when an idempotency key is taken by a mail with other content; else what the database says.
+    #[cfg(test)]
     pub fn enqueue(&mut self, drafts: &[Draft], now: i64) -> Result<Vec<Enqueued>, Fault> {
+        self.enqueue_all(drafts.iter().map(Ok), now)
+    }
+
+    /// The same for mails that come one by one.
+    ///
+    /// # Errors
+    /// As for `enqueue`, and what `drafts` itself says.
+    pub fn enqueue_all<D: Borrow<Draft>>(
+        &mut self,
+        drafts: impl Iterator<Item = Result<D, Fault>>,
+        now: i64,
+    ) -> Result<Vec<Enqueued>, Fault> {
         let mut clash = None;
         let result = self.write(|tx| {
-            let mut stored = Vec::with_capacity(drafts.len());
+            let mut stored = Vec::new();
             for draft in drafts {
-                match store_one(tx, draft, now)? {
+                let one = match draft {
+                    Ok(draft) => store_one(tx, draft.borrow(), now)?,
+                    Err(fault) => Err(fault),
+                };
+                match one {
                     Ok(one) => stored.push(one),
                     Err(fault) => {
                         clash = Some(fault);
@@ -46,36 +67,53 @@ fn store_one(
     draft: &Draft,
     now: i64,
 ) -> Result<Result<Enqueued, Fault>, rusqlite::Error> {
-    if let Some(key) = &draft.idempotency_key {
+    let mut told = None;
+    if let (Some(key), Some(window)) = (&draft.idempotency_key, draft.suppress_for) {
+        match repeats::judge(tx, draft, key, window, now)? {
+            Verdict::Counted(counted) => return Ok(Ok(counted)),
+            Verdict::Goes { repeats } => told = Some(repeats),
+        }
+        repeats::free_key(tx, key)?;
+    } else if let Some(key) = &draft.idempotency_key {
         let sql =
             format!("SELECT {} FROM email_messages WHERE idempotency_key = ?1", row::MAIL_COLUMNS);
         let found = tx.prepare_cached(&sql)?.query_row([key], row::mail).optional()?;
         if let Some((id, mail)) = found {
-            return Ok(same_content(draft, id, mail, key).map(|()| Enqueued { id, existed: true }));
+            return Ok(same_content(draft, id, mail, key).map(|()| Enqueued {
+                id,
+                existed: true,
+                repeats: None,
+            }));
         }
     }
     let attachments =
         serde_json::to_string(&draft.attachments).expect("an attachment is plain data");
     let headers = serde_json::to_string(&draft.headers).expect("a header is plain text");
+    let counted = told.map(|repeats| repeats::with_count(&draft.parameters, repeats));
+    let parameters = counted.as_ref().unwrap_or(&draft.parameters);
     let id = tx
         .prepare_cached(
             "INSERT INTO email_messages (queue, from_addr, reply_to, to_addrs, cc_addrs, bcc_addrs, template, \
              locale, parameters, attachments, headers, max_attempts, created_at, next_attempt_at, expires_at, \
-             idempotency_key) \
+             idempotency_key, group_name) \
              VALUES (:queue, :from, :reply_to, :to, :cc, :bcc, :template, :locale, :parameters, :attachments, \
-             :headers, :max_attempts, :now, :due, :expires_at, :key) RETURNING id",
+             :headers, :max_attempts, :now, :due, :expires_at, :key, :group) RETURNING id",
         )?
         .query_row(
             named_params! {
                 ":queue": draft.queue, ":from": draft.from, ":reply_to": draft.reply_to, ":to": draft.to,
                 ":cc": draft.cc, ":bcc": draft.bcc, ":template": draft.template, ":locale": draft.locale,
-                ":parameters": draft.parameters, ":attachments": attachments, ":headers": headers,
+                ":parameters": parameters, ":attachments": attachments, ":headers": headers,
                 ":max_attempts": draft.max_attempts, ":now": now, ":due": draft.next_attempt_at.unwrap_or(now),
-                ":expires_at": draft.expires_at, ":key": draft.idempotency_key,
+                ":expires_at": draft.expires_at, ":key": draft.idempotency_key, ":group": draft.group,
             },
             |row| row.get(0),
         )?;
-    Ok(Ok(Enqueued { id: MailId(id), existed: false }))
+    let id = MailId(id);
+    if let (Some(key), Some(window)) = (&draft.idempotency_key, draft.suppress_for) {
+        repeats::begin(tx, draft, key, id, window, now)?;
+    }
+    Ok(Ok(Enqueued { id, existed: false, repeats: None }))
 }
 
 /// A repeated key must bring the same mail; times may differ, since `--in 5m` does.
@@ -90,21 +128,41 @@ fn same_content(
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();
     let attachments = serde_json::to_value(&draft.attachments).ok();
     let headers = serde_json::to_value(&draft.headers).ok();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let headers_text = serde_json::to_string(&draft.headers).unwrap_or_default();
+    // What, whether it is the same, and how it reads in both where that is short.
     let pairs = [
-        ("queue", draft.queue == mail.queue),
-        ("from", draft.from == mail.from),
-        ("reply-to", draft.reply_to == mail.reply_to),
-        ("to", draft.to == mail.to),
-        ("cc", draft.cc == mail.cc),
-        ("bcc", draft.bcc == mail.bcc),
-        ("template", draft.template == mail.template),
-        ("locale", draft.locale == mail.locale),
-        ("parameters", json(&draft.parameters) == json(&mail.parameters)),
-        ("attachments", attachments == json(&mail.attachments)),
-        ("headers", headers == json(&mail.headers)),
+        ("queue", draft.queue == mail.queue, mail.queue.clone(), draft.queue.clone()),
+        ("from", draft.from == mail.from, text(&mail.from), text(&draft.from)),
+        ("reply-to", draft.reply_to == mail.reply_to, text(&mail.reply_to), text(&draft.reply_to)),
+        ("to", draft.to == mail.to, mail.to.clone(), draft.to.clone()),
+        ("cc", draft.cc == mail.cc, mail.cc.clone(), draft.cc.clone()),
+        ("bcc", draft.bcc == mail.bcc, mail.bcc.clone(), draft.bcc.clone()),
+        (
+            "template",
+            draft.template == mail.template,
+            mail.template.clone(),
+            draft.template.clone(),
+        ),
+        ("locale", draft.locale == mail.locale, text(&mail.locale), text(&draft.locale)),
+        (
+            "parameters",
+            json(&draft.parameters) == json(&mail.parameters),
+            mail.parameters.clone(),
+            draft.parameters.clone(),
+        ),
+        ("attachments", attachments == json(&mail.attachments), String::new(), String::new()),
+        ("headers", headers == json(&mail.headers), mail.headers.clone(), headers_text),
     ];
-    let different: Vec<&str> =
-        pairs.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
+    let told = |what: &str, there: &str, here: &str| match (there, here) {
+        ("", "") => what.to_owned(),
+        (there, here) => format!("{what} ({} there, {} here)", shown(there), shown(here)),
+    };
+    let different: Vec<String> = pairs
+        .iter()
+        .filter(|(_, same, _, _)| !same)
+        .map(|(what, _, there, here)| told(what, there, here))
+        .collect();
     if different.is_empty() {
         return Ok(());
     }
@@ -116,4 +174,9 @@ fn same_content(
         ),
     )
     .hint(format!("`mailq show {id}` shows that mail; another mail wants another key")))
+}
+
+/// A value as an error repeats it.
+fn shown(text: &str) -> String {
+    format!("{:?}", one_line(text, 60))
 }

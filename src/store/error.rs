@@ -2,7 +2,6 @@
 
 use crate::domain::fault::{Fault, Kind};
 use rusqlite::ErrorCode;
-use std::io;
 use std::path::Path;
 
 /// What `e` means for whoever uses the database at `path`.
@@ -85,12 +84,6 @@ pub fn is_passing(e: &rusqlite::Error) -> bool {
                 | ErrorCode::CannotOpen
         )
     )
-}
-
-/// The system's words for an error, without "(os error N)".
-pub fn os_words(e: &io::Error) -> String {
-    let words = e.to_string();
-    words.split(" (os error").next().unwrap_or(&words).to_lowercase()
 }
 
 #[cfg(test)]

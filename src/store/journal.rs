@@ -6,7 +6,7 @@
 
 use super::counter::{Counter, Counts};
 use super::{Settled, Store, row};
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::state::Move;
 use rusqlite::named_params;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Store {
         }
         let path = journal_path(&self.path);
         append(&path, &lines).map(|()| count).map_err(|e| {
-            Fault::new(Kind::Io, format!("cannot append outcomes to {}: {e}", path.display()))
+            Fault::new(Kind::Io, format!("cannot append outcomes to {}: {}", path.display(), words_of(&e)))
                 .hint("the mails in hand were accepted but neither place could record it: they may go twice")
         })
     }
@@ -75,8 +75,11 @@ impl Store {
             return Ok(0);
         }
         let broken = |e: io::Error| {
-            Fault::new(Kind::Io, format!("cannot replay outcomes from {}: {e}", path.display()))
-                .hint("nothing is sent until they are recorded")
+            Fault::new(
+                Kind::Io,
+                format!("cannot replay outcomes from {}: {}", path.display(), words_of(&e)),
+            )
+            .hint("nothing is sent until they are recorded")
         };
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(broken)?;
         file.lock().map_err(broken)?;

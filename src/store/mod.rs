@@ -15,33 +15,39 @@ mod hold;
 mod journal;
 mod place;
 mod prune;
+mod rate;
 mod read;
 mod reap;
 mod recent;
 mod record;
+mod repeats;
 mod row;
 mod runs;
 mod schema;
+mod stage;
 mod stats;
+mod suppress;
 mod turn;
 
 pub use admin::{Cancelled, Retried};
 pub use breaker::Breaker;
-pub use claim::{Arm, Claimed, Lease};
+pub use claim::{Arm, Choice, Claimed, Lease};
 pub use counter::{Counter, Counters, DURATIONS};
 pub use enqueue::Enqueued;
 pub use history::Past;
 pub use hold::Held;
 pub use place::warning as network_warning;
 pub use prune::Pruning;
+pub use rate::{Charge, Limited};
 pub use read::{Filter, Found, Order, Shape};
 pub use recent::{Recent, first_hour};
 pub use record::{Recorded, Settled};
 pub use runs::Run;
+pub use stage::Stage;
 pub use stats::{QueueStats, Stats};
 pub use turn::Turn;
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::cell::Cell;
@@ -206,7 +212,7 @@ fn cannot_create(path: &Path, e: &io::Error) -> Fault {
         .hint("free some space and try again"),
         _ => Fault::new(
             Kind::CannotCreate,
-            format!("cannot create database {}: {}", path.display(), error::os_words(e)),
+            format!("cannot create database {}: {}", path.display(), words_of(e)),
         )
         .hint(format!("create the directory first: mkdir -p {}", parent.display())),
     }

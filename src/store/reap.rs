@@ -91,6 +91,7 @@ impl Store {
                 let mut counts = Counts::default();
                 for one in piece {
                     if move_on(tx, one, now)? == 1 {
+                        super::rate::charge_for_the_dead(tx, one.id, now)?;
                         reaped.count(one);
                         counts.add(Counter::Reaped, "", "", 1);
                         if let Some(failure) = one.verdict() {

@@ -1,8 +1,9 @@
 //! Group commit: one transaction records every outcome that is waiting, keeps the leases fresh, and claims what is
 //! needed next. One fsync serves them all.
 
-use super::claim::{self, Arm, Claimed};
+use super::claim::{self, Choice, Claimed};
 use super::counter::Counts;
+use super::rate::{self, Charge, Limited};
 use super::record::{self, Recorded, Settled};
 use super::{Store, error};
 use crate::domain::fault::Fault;
@@ -18,6 +19,8 @@ pub struct Turn<'a> {
     pub renew: &'a [(MailId, Arc<str>)],
     /// Mails whose final dot is about to be sent, where a crash must be told from a refusal.
     pub mark: &'a [(MailId, Arc<str>)],
+    /// What was handed over for the first time, of queues with a rate.
+    pub charges: &'a [Charge],
     /// What `locked_by` says of newly claimed mails.
     pub holder: &'a Arc<str>,
     pub now: i64,
@@ -31,6 +34,8 @@ pub struct Turned {
     /// Mails whose lease was lost, and which nobody had taken: they are this run's again.
     pub retaken: Vec<MailId>,
     pub claimed: Vec<Claimed>,
+    /// Queues with mails that are due, of which a rate lets none go now.
+    pub limited: Vec<Limited>,
 }
 
 const RENEW: &str = "UPDATE email_messages SET locked_at = :now \
@@ -47,41 +52,40 @@ const MARK: &str = "UPDATE email_messages SET dot_at = :now \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
 impl Store {
-    /// Does `turn` in one transaction. `choose` is shown the queues with mails that are due and says how many of each
-    /// to claim.
+    /// Does `turn` in one transaction. `choose` is shown the queues with mails that are due and says what to claim.
     ///
     /// # Errors
     /// Nothing was done, and the outcomes come back to be recorded later. The flag tells whether trying again may help.
     pub fn turn(
         &mut self,
         turn: Turn<'_>,
-        choose: &mut dyn FnMut(&[String]) -> Vec<Arm>,
+        choose: &mut dyn FnMut(&[String]) -> Choice,
     ) -> Result<Turned, (Fault, bool, Vec<Settled>)> {
-        let Turn { settled, renew, mark, holder, now } = turn;
+        let Turn { settled, renew, mark, charges, holder, now } = turn;
         let result = self.try_write(|tx| {
             let mut results = Vec::with_capacity(settled.len());
             let mut counts = Counts::default();
             for one in &settled {
                 results.push(record::record(tx, one, &mut counts, now)?);
             }
+            for one in charges {
+                rate::charge(tx, one, now)?;
+            }
             counts.write(tx)?;
             let mut retaken = touch(tx, RENEW, renew, now)?;
             let lost = touch(tx, RETAKE, &retaken, now)?;
             retaken.retain(|one| !lost.contains(one));
             touch(tx, MARK, mark, now)?;
-            let mut claimed = Vec::new();
-            for arm in choose(&claim::open_queues(tx, now)?) {
-                if arm.limit > 0 {
-                    claimed.extend(claim::claim(tx, &arm, holder, now)?);
-                }
-            }
-            Ok((results, retaken, claimed))
+            let choice = choose(&claim::open_queues(tx, now)?);
+            let (claimed, limited) = claim::claim_all(tx, &choice, holder, now)?;
+            Ok((results, retaken, claimed, limited))
         });
         match result {
-            Ok((results, retaken, claimed)) => Ok(Turned {
+            Ok((results, retaken, claimed, limited)) => Ok(Turned {
                 recorded: settled.into_iter().zip(results).collect(),
                 retaken: retaken.into_iter().map(|(id, _)| id).collect(),
                 claimed,
+                limited,
             }),
             Err(e) => Err((error::fault(&self.path, &e), error::is_passing(&e), settled)),
         }

@@ -155,21 +155,66 @@ fn told(part: &Part, error: &RenderError, parameters: &Value) -> Trouble {
 /// What to say when a parameter is missing.
 pub(super) fn missing(place: &Place, name: &str, parameters: &Value) -> Trouble {
     let trouble =
-        |like: &str| Trouble::new(format!("{place}: the parameter `{name}` is missing{like}"));
+        |more: &str| Trouble::new(format!("{place}: the parameter `{name}` is missing{more}"));
     if parameters.get(name).is_some() {
         return trouble("").hint(format!(
             "`{name}` was given as one flat key: write {{{{[{name}]}}}}, or give an object with --param-json"
         ));
     }
+    let may_be_missing = format!(
+        "let the template say that it may be missing: {{{{default {name} \"…\"}}}}, {{{{#if (optional {name})}}}}"
+    );
+    let parts: Vec<&str> = name.split(['.', '/']).collect();
+    if let [first, _, ..] = parts[..]
+        && let Some((at, found)) = deepest(&parts, parameters)
+    {
+        // The way to it is known, and so is where it ends.
+        let owner = parts[..at].join(".");
+        let asked = parts[at];
+        let more = match found {
+            Value::Object(members) => nearest(asked, members.keys().map(String::as_str))
+                .map_or(format!("; `{owner}` has no `{asked}`"), |like| {
+                    format!("; `{owner}` has `{like}`: did you mean `{asked}`?")
+                }),
+            Value::Null => format!("; `{owner}` is null"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                format!("; `{owner}` is no object, so it has no `{asked}`")
+            }
+        };
+        return trouble(&more)
+            .hint(format!("give it with --param-json '{first}={{…}}', or {may_be_missing}"));
+    }
     let mut keys = Vec::new();
     collect_keys(parameters, &mut keys);
-    let last = name.rsplit(['.', '/']).next().unwrap_or(name);
-    let like = nearest(last, keys)
-        .map(|like| format!("; `{like}` was given: did you mean `{name}`?"))
+    let wanted = match parameters.as_object() {
+        // Of a path whose head was not given, the head is what was misspelt.
+        Some(object)
+            if parts.len() > 1
+                && nearest(parts[0], object.keys().map(String::as_str)).is_some() =>
+        {
+            keys = object.keys().map(String::as_str).collect();
+            parts[0]
+        }
+        _ => parts[parts.len() - 1],
+    };
+    let like = nearest(wanted, keys)
+        .map(|like| format!("; `{like}` was given: did you mean `{wanted}`?"))
         .unwrap_or_default();
-    trouble(&like).hint(format!(
-        "give it, or let the template say that it may be missing: {{{{default {name} \"…\"}}}}, {{{{#if (optional {name})}}}}"
-    ))
+    trouble(&like).hint(format!("give it, or {may_be_missing}"))
+}
+
+/// How many parts of a path lead to a value, at least one and not all, and that value.
+fn deepest<'a>(parts: &[&str], parameters: &'a Value) -> Option<(usize, &'a Value)> {
+    let mut found = None;
+    let mut value = parameters;
+    for (at, part) in parts.iter().enumerate() {
+        match value.get(part) {
+            Some(member) => value = member,
+            None => break,
+        }
+        found = Some((at + 1, value));
+    }
+    found.filter(|(at, _)| *at < parts.len())
 }
 
 /// The keys at every depth, as far as a hint is worth it.

@@ -4,7 +4,7 @@
 
 use super::embedded;
 use super::trouble::{Trouble, nearest};
-use crate::domain::fault::Kind;
+use crate::domain::fault::{Kind, words_of};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ fn read(dir: &Path, label: &str) -> Result<Option<String>, Trouble> {
             io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Io,
         };
-        Trouble::of(kind, format!("cannot read {}: {error}", path.display()))
+        Trouble::of(kind, format!("cannot read {}: {}", path.display(), words_of(error)))
     };
     match fs::metadata(&path) {
         Ok(found) if !found.is_file() => {

@@ -6,7 +6,7 @@
 //! twice is one file.
 
 use super::Relay;
-use crate::domain::fault::one_line;
+use crate::domain::fault::{one_line, words_of};
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::{Defect, Fate, Outcome, Trouble};
 use std::fs::{self, File};
@@ -25,7 +25,8 @@ impl FileRelay {
     }
 
     fn road(&self, error: &io::Error) -> Outcome {
-        Outcome::Road(Trouble::new(format!("{}: {error}", self.directory.display()), false))
+        let words = format!("{}: {}", self.directory.display(), words_of(error));
+        Outcome::Road(Trouble::new(words, false))
     }
 }
 
@@ -61,7 +62,7 @@ impl Relay for FileRelay {
             Failure::Directory(error) => self.road(&error),
             Failure::Content(error) => Outcome::Defective {
                 defect: Defect::Attachment,
-                words: one_line(&error.to_string(), 500),
+                words: one_line(&words_of(&error), 500),
             },
         }
     }

@@ -5,7 +5,7 @@
 //! seen by a shell; the program never outlives its deadline, and sees no end of a message that is not complete.
 
 use super::Relay;
-use crate::domain::fault::one_line;
+use crate::domain::fault::{one_line, words_of};
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::{Defect, Fate, Outcome, Trouble};
 use std::io::{self, BufWriter, Read, Write};
@@ -104,7 +104,7 @@ impl Relay for SendmailRelay {
         let end = Instant::now() + self.limit.min(Duration::from_secs(86_400));
         let (mut child, input) = match self.start(mail) {
             Ok(started) => started,
-            Err(error) => return self.road(&error.to_string(), false),
+            Err(error) => return self.road(&words_of(&error), false),
         };
         let complaint = listen(&mut child);
         let mut out = Unix::new(Timed { input, end });
@@ -113,7 +113,7 @@ impl Relay for SendmailRelay {
         if has_content_failed {
             // Its input is still open: it cannot have taken the mail as complete, and will not.
             end_it(&mut child);
-            let why = written.err().map(|error| error.to_string());
+            let why = written.err().map(|error| words_of(&error));
             return Outcome::Defective {
                 defect: Defect::Attachment,
                 words: one_line(&why.unwrap_or_default(), 500),
@@ -132,7 +132,7 @@ impl Relay for SendmailRelay {
         match (&outcome, written) {
             // It ended well, but without having read the message.
             (Outcome::Answered(fates), Err(error)) if fates.contains(&Fate::Accepted) => {
-                self.road(&error.to_string(), true)
+                self.road(&words_of(&error), true)
             }
             _ => outcome,
         }
@@ -150,7 +150,7 @@ fn listen(child: &mut Child) -> Option<mpsc::Receiver<String>> {
             let mut said = Vec::new();
             let read = (&mut stderr).take(MAX_COMPLAINT).read_to_end(&mut said);
             let said = String::from_utf8_lossy(&said);
-            let said = read.map_or_else(|error| error.to_string(), |_| one_line(&said, 400));
+            let said = read.map_or_else(|error| words_of(&error), |_| one_line(&said, 400));
             // Nobody hears it when the program was killed.
             let _ = tell.send(said);
             let _ = io::copy(&mut stderr, &mut io::sink());

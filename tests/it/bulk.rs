@@ -87,3 +87,96 @@ fn one_bad_line_stores_nothing_and_each_is_named() {
     let seen = sandbox.mailq_reading(&["enqueue", "--template", "hello", "--bulk", "-"], "");
     assert_eq!(seen.code, 66);
 }
+
+#[test]
+fn a_bad_line_is_told_by_line_and_column() {
+    let sandbox = Sandbox::new();
+    let csv = b"to,name,expires_in\na@example.com,A,\nb@example.com,B,5\nnonsense,C,\nx@example.com,D\n\xff@example.com,E,\n";
+    let args = ["enqueue", "--template", "hello", "--bulk", "-"];
+    let seen = sandbox.mailq_reading(&args, csv);
+    seen.assert_code(65);
+    for words in [
+        "stdin:3: column expires_in \"5\" has no unit",
+        "stdin:4: column to: address \"nonsense\"",
+        "stdin:5: has 2 fields, and the head line has 3 columns",
+        "stdin:6: column to is not UTF-8, at byte 1",
+        "4 bad lines, nothing is stored",
+    ] {
+        assert!(seen.err.contains(words), "{words}\n{seen}");
+    }
+    let json = "{\"to\":\"a@example.com\",\"params\":{\"name\" 1}}\n{\"to\":\"a@example.com\",\"group\":\"a b\",\"params\":{\"name\":1}}\n";
+    let seen = sandbox.mailq_reading(&args, json);
+    assert!(seen.assert_code(65).err.contains("stdin:1: expected `:`, at column 40"), "{seen}");
+    assert!(seen.err.contains("stdin:2: group \"a b\" is no name of a group"), "{seen}");
+}
+
+#[test]
+fn the_good_lines_are_taken_and_the_bad_ones_kept_as_they_came() {
+    let sandbox = Sandbox::new();
+    let bad = sandbox.path("bad.csv");
+    let args =
+        ["enqueue", "--template", "hello", "--bulk", "-", "--skip-bad", bad.to_str().unwrap()];
+    let lines =
+        "to,name,group\na@example.com,A,g1\nnonsense,\"B, the second\",g1\nc@example.com,C,\n";
+    let seen = sandbox.mailq_reading(&[&args[..], &["--group", "g0"]].concat(), lines);
+    assert_eq!((seen.code, seen.out.as_str()), (0, "1\n2\n"), "{seen}");
+    assert!(seen.err.contains("1 bad line left out, and kept in $DIR/bad.csv"), "{seen}");
+    let kept = std::fs::read_to_string(&bad).unwrap();
+    assert_eq!(kept, "to,name,group\nnonsense,\"B, the second\",g1\n");
+    let rows = Rows::of(&sandbox);
+    assert_eq!(rows.all::<String>("SELECT group_name FROM email_messages", []), ["g1", "g0"]);
+    // Mended, the file is what --bulk takes; and with nothing bad it is empty of lines.
+    let seen = sandbox.mailq_reading(&args, kept.replace("nonsense", "b@example.com"));
+    assert_eq!((seen.code, seen.out.as_str(), seen.err.as_str()), (0, "3\n", ""));
+    assert_eq!(std::fs::read_to_string(&bad).unwrap(), "to,name,group\n");
+    let json = "{\"to\":\"nonsense\"}\n{\"to\" 1}\n";
+    let seen = sandbox.mailq_reading(&args, json);
+    assert_eq!((seen.code, seen.out.as_str()), (65, ""), "none is good: {seen}");
+    assert_eq!(std::fs::read_to_string(&bad).unwrap(), json);
+    let itself = sandbox.write("l.csv", lines);
+    let itself = itself.to_str().unwrap();
+    let args = ["enqueue", "--template", "hello", "--bulk", itself, "--skip-bad", itself];
+    sandbox.mailq(&args).assert_code(64);
+    assert_eq!(std::fs::read_to_string(itself).unwrap(), lines);
+}
+
+#[test]
+fn each_line_has_its_own_unsubscribe_headers() {
+    let sandbox = Sandbox::new();
+    let lines = "to,name,list_unsubscribe\na@example.com,A,https://example.com/u/1\nb@example.com,B,https://example.com/u/2\n";
+    let args = [
+        "enqueue",
+        "--template",
+        "hello",
+        "--bulk",
+        "-",
+        "--list-unsubscribe",
+        "https://example.com/all",
+    ];
+    sandbox.mailq_reading(&args, lines).assert_code(0);
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let mails = sandbox.mails().join("\n");
+    for line in [
+        "List-Unsubscribe: <https://example.com/u/1>",
+        "List-Unsubscribe: <https://example.com/u/2>",
+    ] {
+        assert!(mails.contains(line), "{mails}");
+    }
+    assert_eq!(mails.matches("List-Unsubscribe-Post: List-Unsubscribe=One-Click").count(), 2);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_input() {
+    let sandbox = Sandbox::new();
+    // 96 MB, in a process that may have 80.
+    let name = "x".repeat(12_000);
+    let mut lines = "to,name\n".to_owned();
+    (0..8_000).for_each(|n| lines.push_str(&format!("a{n}@example.com,{name}\n")));
+    sandbox.write("mails.csv", &lines);
+    let script = format!(
+        "ulimit -v 80000 && exec '{}' enqueue --template hello --bulk mails.csv",
+        env!("CARGO_BIN_EXE_mailq")
+    );
+    let seen = sandbox.other("sh", &["-c", &script], "");
+    assert_eq!((seen.code, seen.out.lines().count()), (0, 8_000), "{}", seen.err);
+}

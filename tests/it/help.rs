@@ -2,7 +2,7 @@
 
 use crate::support::sandbox::Sandbox;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "enqueue",
     "send-batch",
     "reap",
@@ -15,6 +15,7 @@ const VERBS: [&str; 14] = [
     "hold",
     "release",
     "wait",
+    "suppress",
     "render",
     "check",
 ];

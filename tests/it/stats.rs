@@ -32,6 +32,7 @@ fn an_empty_queue_has_nulls_and_no_nan() {
             "last_sent_at",
             "last_run_at",
             "runs",
+            "rates",
             "reasons",
         ]
     );
@@ -235,4 +236,23 @@ fn nothing_is_coloured_that_no_terminal_shows() {
     for args in [&["stats"][..], &["list"], &["show", "1"]] {
         assert!(!sandbox.mailq(args).out.contains('\u{1b}'), "{args:?}");
     }
+}
+
+#[test]
+fn a_rate_says_what_is_left_of_it() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.path("out");
+    sandbox.configure(&format!(
+        "[transport]\nkind = \"file\"\ndirectory = \"{}\"\n[queues.news]\nrate = \"10/1h\"\n",
+        out.display()
+    ));
+    for _ in 0..3 {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S", "--queue", "news"]);
+    }
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let rates = sandbox.mailq(&["stats", "--json"]).json()["rates"].clone();
+    let expected =
+        serde_json::json!([{"queue": "news", "rate": "10/1h", "left": 7, "slowed_down": false}]);
+    assert_eq!(rates, expected);
+    assert!(sandbox.mailq(&["stats"]).out.contains("rate              news 10/1h, 7 left\n"));
 }

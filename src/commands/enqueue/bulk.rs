@@ -1,247 +1,264 @@
-//! `--bulk`: one mail a line, over the command's own options as defaults. All lines are good, or none is stored.
+//! `--bulk`: one mail a line, over the command's own options as defaults. All lines are good, or none is stored; with
+//! `--skip-bad` the good ones are, and the others go into a file as they came.
 //!
-//! JSON Lines if the first character is `{`, else CSV with a head line. Every bad line is named.
+//! JSON Lines if the first character is `{`, else CSV with a head line. Every bad line is named. The input is read once,
+//! line by line, and what is good waits on disk, so memory does not grow with it.
 
-use super::content::plain;
 use super::files::Wanted;
-use super::{EnqueueArgs, House, Request, fields};
+use super::line::{self, Line};
+use super::{EnqueueArgs, House, Request, json};
 use crate::commands::value;
-use crate::config::units;
-use crate::domain::fault::{Fault, Kind};
-use crate::domain::message::{BUILT_IN_TEMPLATE, Draft};
+use crate::domain::fault::{Fault, Kind, words_of};
+use crate::domain::message::Draft;
 use crate::output::Level;
 use anyhow::Result;
-use serde::Deserialize;
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Cursor, Read, Write};
+use std::path::Path;
 
 /// More bad lines than this are only counted.
 const MOST_TOLD: usize = 50;
 
-/// What a line may say; everything else comes from the options.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Line {
-    to: Option<OneOrMany>,
-    cc: Option<OneOrMany>,
-    bcc: Option<OneOrMany>,
-    from: Option<String>,
-    reply_to: Option<String>,
-    template: Option<String>,
-    locale: Option<String>,
-    params: Option<Map<String, Value>>,
-    subject: Option<String>,
-    body: Option<String>,
-    html: Option<String>,
-    attach: Option<OneOrMany>,
-    headers: Option<BTreeMap<String, String>>,
-    queue: Option<String>,
-    at: Option<String>,
-    r#in: Option<String>,
-    expires_in: Option<String>,
-    key: Option<String>,
-    max_attempts: Option<u32>,
+/// Where good lines go.
+pub(super) type Take<'a> = dyn FnMut(Draft, Vec<Wanted>) -> Result<(), Fault> + 'a;
+
+/// The lines of one input, while they are read.
+struct Reading<'a, 'h> {
+    /// The input, as it is named to the user.
+    name: String,
+    base: Request,
+    house: &'a House<'h>,
+    warnings: &'a mut BTreeSet<String>,
+    take: &'a mut Take<'a>,
+    good: usize,
+    bad: usize,
+    /// The file of `--skip-bad`.
+    skipped: Option<BufWriter<File>>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    fn into_vec(self) -> Vec<String> {
-        match self {
-            OneOrMany::One(one) => vec![one],
-            OneOrMany::Many(many) => many,
-        }
-    }
-}
-
-/// The mails of `source`, each checked.
+/// Hands each good line of `source` to `take`.
 ///
 /// # Errors
-/// `Data` when a line is bad, after all bad lines were named; `NoInput` when there is no such file, or nothing in it.
-pub(super) fn mails(
+/// `Data` when a line is bad (with `--skip-bad`: when all are), after all bad lines were named; `NoInput` when there is
+/// no such file, or nothing in it.
+pub(super) fn read<'a>(
     source: &Path,
     args: &EnqueueArgs,
-    house: &House<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<(Draft, Vec<Wanted>)>> {
-    let (name, text) = match source.to_str() {
-        Some("-") => ("stdin".to_owned(), value::stdin("--bulk")?),
-        _ => (source.display().to_string(), value::file("--bulk", source)?),
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    house: &'a House<'_>,
+    warnings: &'a mut BTreeSet<String>,
+    take: &'a mut Take<'a>,
+) -> Result<()> {
+    let (name, mut input) = value::open("--bulk", source)?;
+    let head = head(&mut input).map_err(|e| unreadable(&name, &e))?;
     let base = Request::of(args, house)?;
-    let mut bad = 0;
-    let mut mails = Vec::new();
-    let mut take = |number: u64, line: Result<Line, String>| {
-        let mail = line
-            .and_then(|line| one(line, &base, house, warnings).map_err(|fault| fault.to_string()));
-        match mail {
-            Ok(mail) => mails.push(mail),
-            Err(why) => {
-                bad += 1;
-                if bad <= MOST_TOLD {
-                    house.context.output.say(Level::Error, &format!("{name}:{number}: {why}"));
-                }
-            }
-        }
-    };
-    match text.trim_start().chars().next() {
-        Some('{') => json_lines(text, &mut take),
-        Some(_) => csv_lines(text, &mut take),
+    let skipped = args.skip_bad.as_deref().map(|path| create(path, source)).transpose()?;
+    let mut reading = Reading { name, base, house, warnings, take, good: 0, bad: 0, skipped };
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
+    let input = io::BufReader::new(Cursor::new(head).chain(input));
+    match first {
+        Some(b'{') => reading.json_lines(input)?,
+        Some(_) => reading.csv_lines(input)?,
         None => {}
     }
-    if bad > 0 {
-        return Err(Fault::new(Kind::Data, format!("{name}: {bad} bad lines, nothing is stored"))
-            .hint("mend the lines named above and run it again")
-            .into());
-    }
-    if mails.is_empty() {
-        return Err(Fault::new(Kind::NoInput, format!("--bulk {name} has no mail in it"))
-            .hint("write one JSON object a line, or CSV with the columns' names on the first")
-            .into());
-    }
-    Ok(mails)
+    reading.end(args.skip_bad.as_deref())
 }
 
-fn json_lines(text: &str, take: &mut dyn FnMut(u64, Result<Line, String>)) {
-    for (number, line) in (1..).zip(text.lines()) {
-        if !line.trim().is_empty() {
-            take(number, serde_json::from_str(line).map_err(|e| e.to_string()));
-        }
-    }
-}
-
-fn csv_lines(text: &str, take: &mut dyn FnMut(u64, Result<Line, String>)) {
-    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
-    let columns = match reader.headers() {
-        Ok(columns) => columns.clone(),
-        Err(e) => return take(1, Err(e.to_string())),
-    };
-    if !columns.iter().any(|column| matches!(column, "to" | "cc" | "bcc")) {
-        return take(1, Err("the head line has no column `to`".to_owned()));
-    }
-    for record in reader.records() {
-        match record {
-            Ok(record) => {
-                let number = record.position().map_or(0, csv::Position::line);
-                take(number, of_columns(&columns, &record));
+impl Reading<'_, '_> {
+    fn json_lines(&mut self, mut input: impl BufRead) -> Result<(), Fault> {
+        let (mut bytes, mut number) = (Vec::new(), 0);
+        loop {
+            bytes.clear();
+            if input.read_until(b'\n', &mut bytes).map_err(|e| unreadable(&self.name, &e))? == 0 {
+                return Ok(());
             }
-            Err(e) => {
-                let number = e.position().map_or(0, csv::Position::line);
-                take(number, Err(e.to_string()));
+            number += 1;
+            let line = match std::str::from_utf8(&bytes) {
+                Ok(text) if text.trim().is_empty() => continue,
+                Ok(text) => json::read::<Line>(text.trim_end())
+                    .map_err(|e| e.to_string().replace(" at line 1 column ", ", at column ")),
+                Err(e) => Err(format!("is not UTF-8, at column {}", e.valid_up_to() + 1)),
+            };
+            if let Err(why) = self.line(line, |words| words.to_owned())? {
+                self.is_bad(number, &why, &bytes)?;
             }
         }
     }
-}
 
-/// A record by its columns: the known ones are options, every other one is a parameter. An empty option is not given.
-fn of_columns(columns: &csv::StringRecord, record: &csv::StringRecord) -> Result<Line, String> {
-    let mut line = Line::default();
-    let mut params = Map::new();
-    for (column, text) in columns.iter().zip(record) {
-        let given = (!text.is_empty()).then(|| text.to_owned());
-        match column {
-            "to" => line.to = given.map(OneOrMany::One),
-            "cc" => line.cc = given.map(OneOrMany::One),
-            "bcc" => line.bcc = given.map(OneOrMany::One),
-            "from" => line.from = given,
-            "reply_to" => line.reply_to = given,
-            "template" => line.template = given,
-            "locale" => line.locale = given,
-            "queue" => line.queue = given,
-            "at" => line.at = given,
-            "in" => line.r#in = given,
-            "expires_in" => line.expires_in = given,
-            "key" => line.key = given,
-            "attach" => line.attach = given.map(OneOrMany::One),
-            "params" | "headers" => {
-                let Some(given) = given else { continue };
-                let wrong = |e: serde_json::Error| format!("{column} is no JSON object: {e}");
-                if column == "params" {
-                    line.params = Some(serde_json::from_str(&given).map_err(wrong)?);
-                } else {
-                    line.headers = Some(serde_json::from_str(&given).map_err(wrong)?);
+    fn csv_lines(&mut self, input: impl BufRead) -> Result<(), Fault> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+        let head = reader.byte_headers().cloned();
+        let head = head.map_err(|e| Fault::new(Kind::Io, format!("{}: {e}", self.name)))?;
+        let columns = match columns(&head) {
+            Ok(columns) => columns,
+            Err(why) => return self.is_bad(1, &why, &[]),
+        };
+        self.skip(&as_csv(&head))?;
+        let mut record = csv::ByteRecord::new();
+        let broken = |name: &str, e: csv::Error| Fault::new(Kind::Io, format!("{name}: {e}"));
+        while reader.read_byte_record(&mut record).map_err(|e| broken(&self.name, e))? {
+            let number = record.position().map_or(0, csv::Position::line);
+            let line = texts(&columns, &record).and_then(|all| line::of_columns(&columns, &all));
+            if let Err(why) = self.line(line, |words| format!("column {words}"))? {
+                self.is_bad(number, &why, &as_csv(&record))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a line in, or says what is wrong with it: in a column, where it is an option's value.
+    fn line(
+        &mut self,
+        line: Result<Line, String>,
+        column: impl Fn(&str) -> String,
+    ) -> Result<Result<(), String>, Fault> {
+        let mut warnings = Vec::new();
+        let mail = line.and_then(|line| {
+            line::mail(line, &self.base, self.house, &mut warnings).map_err(|fault| {
+                let words = fault.to_string();
+                match words.strip_prefix("--") {
+                    Some(words) => {
+                        let end = words.find([' ', ':']).unwrap_or(words.len());
+                        column(&format!("{}{}", words[..end].replace('-', "_"), &words[end..]))
+                    }
+                    None => words,
                 }
+            })
+        });
+        self.warnings.extend(warnings);
+        Ok(match mail {
+            Ok((draft, wanted)) => {
+                (self.take)(draft, wanted)?;
+                self.good += 1;
+                Ok(())
             }
-            _ => drop(params.insert(column.to_owned(), Value::String(text.to_owned()))),
+            Err(why) => Err(why),
+        })
+    }
+
+    fn is_bad(&mut self, number: u64, why: &str, raw: &[u8]) -> Result<(), Fault> {
+        self.bad += 1;
+        if self.bad <= MOST_TOLD {
+            let level = if self.skipped.is_some() { Level::Warning } else { Level::Error };
+            self.house.context.output.say(level, &format!("{}:{number}: {why}", self.name));
         }
+        self.skip(raw)
     }
-    if !params.is_empty() {
-        line.params.get_or_insert_default().extend(params);
+
+    /// Writes a line as it came into the file of `--skip-bad`.
+    fn skip(&mut self, raw: &[u8]) -> Result<(), Fault> {
+        let Some(file) = &mut self.skipped else { return Ok(()) };
+        let newline: &[u8] = if raw.ends_with(b"\n") || raw.is_empty() { b"" } else { b"\n" };
+        file.write_all(raw).and_then(|()| file.write_all(newline)).map_err(|e| unwritable(&e))
     }
-    Ok(line)
+
+    fn end(self, skip_bad: Option<&Path>) -> Result<()> {
+        let Reading { name, good, bad, skipped, house, .. } = self;
+        if let Some(file) = skipped {
+            let file = file.into_inner().map_err(|e| unwritable(e.error()))?;
+            file.sync_all().map_err(|e| unwritable(&e))?;
+        }
+        let lines = if bad == 1 { "line" } else { "lines" };
+        match skip_bad {
+            Some(path) if bad > 0 && good > 0 => {
+                let path = path.display();
+                let words = format!("{name}: {bad} bad {lines} left out, and kept in {path}");
+                house.context.output.say(Level::Warning, &words);
+            }
+            _ if bad > 0 => {
+                let told = format!("{name}: {bad} bad {lines}, nothing is stored");
+                let hint = match skip_bad {
+                    Some(_) => "none of the lines is good",
+                    None => {
+                        "mend the lines named above and run it again, or take the good ones with --skip-bad FILE"
+                    }
+                };
+                return Err(Fault::new(Kind::Data, told).hint(hint).into());
+            }
+            _ => {}
+        }
+        if good == 0 {
+            return Err(Fault::new(Kind::NoInput, format!("--bulk {name} has no mail in it"))
+                .hint("write one JSON object a line, or CSV with the columns' names on the first")
+                .into());
+        }
+        Ok(())
+    }
 }
 
-/// The mail of one line.
-fn one(
-    line: Line,
-    base: &Request,
-    house: &House<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<(Draft, Vec<Wanted>), Fault> {
-    let mut mail = base.clone();
-    let lists = [(&mut mail.to, line.to), (&mut mail.cc, line.cc), (&mut mail.bcc, line.bcc)];
-    for (list, given) in lists {
-        if let Some(given) = given {
-            *list = given.into_vec();
+/// The lines up to the first that is not blank, without a byte order mark.
+fn head(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.iter().all(u8::is_ascii_whitespace) {
+        if input.read_until(b'\n', &mut head)? == 0 {
+            break;
+        }
+        if head.starts_with("\u{feff}".as_bytes()) {
+            head.drain(..3);
         }
     }
-    let fields = [
-        (&mut mail.from, line.from),
-        (&mut mail.reply_to, line.reply_to),
-        (&mut mail.locale, line.locale),
-        (&mut mail.key, line.key),
-    ];
-    for (field, given) in fields {
-        *field = given.or(field.take());
-    }
-    if let Some(template) = line.template {
-        mail.template = template;
-    }
-    mail.parameters.extend(line.params.unwrap_or_default());
-    match line.subject {
-        Some(subject) => {
-            mail.has_html = line.html.is_some();
-            mail.template = BUILT_IN_TEMPLATE.to_owned();
-            mail.parameters = plain(&subject, line.body, line.html);
+    Ok(head)
+}
+
+/// The names of the columns, or what is wrong with them.
+fn columns(head: &csv::ByteRecord) -> Result<Vec<String>, String> {
+    let mut columns: Vec<String> = Vec::new();
+    for (at, name) in (1..).zip(head) {
+        let name = std::str::from_utf8(name);
+        let name = name.map_err(|_| format!("the name of column {at} is not UTF-8"))?.to_owned();
+        if columns.contains(&name) {
+            return Err(format!("the head line has the column {name:?} twice"));
         }
-        None if line.body.is_some() || line.html.is_some() => {
-            return Err(Fault::new(Kind::Data, "body and html go with a subject"));
-        }
-        None => {}
+        columns.push(name);
     }
-    if let Some(files) = line.attach {
-        mail.wanted = files
-            .into_vec()
-            .into_iter()
-            .map(|path| Wanted { path: PathBuf::from(path), cid: None })
-            .collect();
+    if !columns.iter().any(|column| matches!(column.as_str(), "to" | "cc" | "bcc")) {
+        return Err("the head line has no column `to`".to_owned());
     }
-    for (name, value) in line.headers.unwrap_or_default() {
-        mail.headers.retain(|known, _| !known.eq_ignore_ascii_case(&name));
-        fields::header(&mut mail.headers, &name, &value)?;
+    Ok(columns)
+}
+
+/// The fields of a record as texts.
+fn texts<'r>(columns: &[String], record: &'r csv::ByteRecord) -> Result<Vec<&'r str>, String> {
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    if record.len() != columns.len() {
+        let (has, head) = (count(record.len(), "field"), count(columns.len(), "column"));
+        return Err(format!("has {has}, and the head line has {head}"));
     }
-    if let Some(queue) = line.queue {
-        mail.queue = queue;
-    }
-    let duration = |key: &str, text: &str| {
-        units::duration(text).map_err(|why| Fault::new(Kind::Data, format!("{key} {text:?} {why}")))
+    let text = |(column, field): (&String, &'r [u8])| {
+        std::str::from_utf8(field)
+            .map_err(|e| format!("column {column} is not UTF-8, at byte {}", e.valid_up_to() + 1))
     };
-    mail.due = match (line.at, line.r#in) {
-        (Some(_), Some(_)) => return Err(Fault::new(Kind::Data, "at and in exclude each other")),
-        (Some(at), None) => Some(fields::at("at", &at, house)?),
-        (None, Some(later)) => Some(fields::after(house.now, duration("in", &later)?)),
-        (None, None) => mail.due,
-    };
-    if let Some(later) = line.expires_in {
-        mail.expires_in = Some(duration("expires_in", &later)?);
+    columns.iter().zip(record).map(text).collect()
+}
+
+/// A record as a line of CSV.
+fn as_csv(record: &csv::ByteRecord) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing into memory does not fail.
+    let _ = writer.write_byte_record(record);
+    writer.into_inner().unwrap_or_default()
+}
+
+/// The file for the bad lines, empty at first.
+fn create(path: &Path, source: &Path) -> Result<BufWriter<File>, Fault> {
+    let shown = path.display();
+    if path.canonicalize().is_ok_and(|path| source.canonicalize().is_ok_and(|one| one == path)) {
+        return Err(Fault::new(Kind::Usage, format!("--skip-bad {shown} is the file of --bulk"))
+            .hint("the bad lines go into a file of their own"));
     }
-    mail.max_attempts = line.max_attempts.or(mail.max_attempts);
-    mail.check(house, warnings)
+    File::create(path).map(BufWriter::new).map_err(|e| {
+        let kind = match e.kind() {
+            io::ErrorKind::PermissionDenied => Kind::Permission,
+            _ => Kind::CannotCreate,
+        };
+        Fault::new(kind, format!("--skip-bad {shown}: {}", words_of(&e)))
+    })
+}
+
+fn unwritable(e: &io::Error) -> Fault {
+    Fault::new(Kind::Io, format!("--skip-bad: cannot write: {}; nothing is stored", words_of(e)))
+}
+
+fn unreadable(name: &str, e: &io::Error) -> Fault {
+    Fault::new(Kind::NoInput, format!("--bulk {name}: cannot read: {}", words_of(e)))
 }

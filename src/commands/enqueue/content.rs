@@ -1,14 +1,12 @@
 //! What a mail says: a template with its parameters, or a subject with its text.
 
+use super::json;
 use crate::commands::value;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::BUILT_IN_TEMPLATE;
 use clap::Args;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// A template with its parameters, or a subject with its text.
 #[derive(Debug, Args)]
@@ -46,13 +44,21 @@ pub fn nothing_to_say() -> Fault {
         .hint("name a template with --template, or write --subject and --body")
 }
 
+/// Two options whose value is `-` would both read stdin, and the second finds nothing.
+pub(super) fn stdin_is_read_once(options: &[(&str, &Option<String>)]) -> Result<(), Fault> {
+    let mut readers = options.iter().filter(|(_, value)| value.as_deref() == Some("-"));
+    match (readers.next(), readers.next()) {
+        (Some((one, _)), Some((other, _))) => {
+            Err(Fault::new(Kind::Usage, format!("{one} - and {other} - both want stdin"))
+                .hint("give one of them as a file"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The template, which is empty where none was given, and its parameters.
 pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
-    let reads_stdin = |value: &Option<String>| value.as_deref() == Some("-");
-    if reads_stdin(&args.params) && reads_stdin(&args.body) {
-        return Err(Fault::new(Kind::Usage, "--params - and --body - both want stdin")
-            .hint("give one of them as @FILE"));
-    }
+    stdin_is_read_once(&[("--params", &args.params), ("--body", &args.body)])?;
     let mut parameters = match &args.params {
         Some(text) => object(&value::text_or_file("--params", text, true)?)?,
         None => Map::new(),
@@ -67,9 +73,11 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
         }
         let parsed = match option {
             "--param" => Value::String(text),
-            _ => serde_json::from_str(&text).map_err(|e| {
-                Fault::new(Kind::Data, format!("{option} {key}: not JSON: {e}"))
-                    .hint(format!("a text needs no JSON: --param {key}=…"))
+            _ => json::read(&text).map_err(|e| match e.is_data() {
+                true => Fault::new(Kind::Data, format!("{option} {key}: {e}"))
+                    .hint("leave one of them; a list is written [\"a\", \"b\"]"),
+                false => Fault::new(Kind::Data, format!("{option} {key}: not JSON: {e}"))
+                    .hint(format!("a text needs no JSON: --param {key}=…")),
             })?,
         };
         parameters.insert(key, parsed);
@@ -110,48 +118,27 @@ pub(super) fn plain(
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Fault> {
-    // What is no object is told so before what is wrong inside one.
-    match serde_json::from_str(text).and_then(|value: Value| match value {
-        Value::Object(_) => serde_json::from_str(text).map(|Unrepeated(object)| Some(object)),
-        _ => Ok(None),
-    }) {
-        Ok(Some(object)) => Ok(object),
-        Ok(None) => {
+    // `"$(cat FILE)"` hands a byte order mark on.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match json::read(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => {
             Err(Fault::new(Kind::Data, "--params is no JSON object")
                 .hint("write {\"name\": \"Ada\"}"))
         }
-        Err(e) => Err(Fault::new(Kind::Data, format!("--params is not JSON: {e}"))
-            .hint("write {\"name\": \"Ada\"}, or @FILE for a file")),
-    }
-}
-
-/// A JSON object that names no key twice: `serde_json` would keep the last value and lose the others in silence.
-struct Unrepeated(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Unrepeated {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_map(KeyByKey)
-    }
-}
-
-struct KeyByKey;
-
-impl<'de> Visitor<'de> for KeyByKey {
-    type Value = Unrepeated;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Unrepeated, A::Error> {
-        let mut object = Map::new();
-        while let Some((key, value)) = entries.next_entry::<String, Value>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
-            }
-            object.insert(key, value);
+        Err(e) => {
+            let is_twice = e.is_data();
+            let told = if is_twice {
+                format!("--params: {e}")
+            } else {
+                format!("--params is not JSON: {e}")
+            };
+            Err(Fault::new(Kind::Data, told).hint(if is_twice {
+                "leave one of them; a list is written [\"a\", \"b\"]"
+            } else {
+                "write {\"name\": \"Ada\"}, or @FILE for a file"
+            }))
         }
-        Ok(Unrepeated(object))
     }
 }
 

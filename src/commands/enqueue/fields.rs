@@ -44,11 +44,15 @@ fn named(option: &str, fault: &Fault) -> Fault {
     }
 }
 
-pub(super) fn check_queue(queue: &str) -> Result<(), Fault> {
-    match is_name(queue) {
+/// Whether `name` may name a queue or a group, which is what `option` asks for.
+pub(super) fn check_name(option: &str, name: &str) -> Result<(), Fault> {
+    match is_name(name) {
         true => Ok(()),
-        false => Err(Fault::new(Kind::Usage, format!("--queue {queue:?} is no name of a queue"))
-            .hint("letters, digits, _, - and . only, at most 64")),
+        false => Err(Fault::new(
+            Kind::Usage,
+            format!("{option} {name:?} is no name of a {}", &option[2..]),
+        )
+        .hint("letters, digits, _, - and . only, at most 64")),
     }
 }
 
@@ -60,7 +64,8 @@ pub(super) fn after(from: i64, later: Duration) -> i64 {
 /// The moment that `option` names.
 pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fault> {
     let Moment { at_ms, assumed_local } = value::moment(option, text, house.now)?;
-    if assumed_local {
+    // A long list is told once.
+    if assumed_local && !house.told_zone.replace(true) {
         let shown = value::show_moment(at_ms);
         house.context.output.say(
             Level::Notice,
@@ -84,10 +89,15 @@ pub(super) fn headers(
         header(&mut all, name, value)?;
     }
     if let Some(url) = unsubscribe {
-        // List-Unsubscribe-Post follows from it when the message is built.
-        header(&mut all, "List-Unsubscribe", &format!("<{}>", https(url)?))?;
+        self::unsubscribe(&mut all, url)?;
     }
     Ok(all)
+}
+
+/// Takes the header of `--list-unsubscribe` into `all`.
+pub(super) fn unsubscribe(all: &mut BTreeMap<String, String>, url: &str) -> Result<(), Fault> {
+    // List-Unsubscribe-Post follows from it when the message is built.
+    header(all, "List-Unsubscribe", &format!("<{}>", https(url)?))
 }
 
 /// `url`, which is one that RFC 8058 can use.

@@ -4,6 +4,8 @@ mod bulk;
 mod content;
 mod fields;
 mod files;
+mod json;
+mod line;
 
 pub use content::{Content, content, nothing_to_say};
 
@@ -15,12 +17,13 @@ use crate::exit;
 use crate::host;
 use crate::output::{Level, Unwritable};
 use crate::spool::Spool;
-use crate::store::{Access, Enqueued};
+use crate::store::{Access, Enqueued, Stage};
 use crate::templates::Templates;
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 use files::{Taken, Wanted};
 use serde_json::{Map, Value, json};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -74,12 +77,22 @@ pub struct EnqueueArgs {
     /// A name for this mail: the same one again stores no second mail, and prints the first one's id.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true, value_parser = value::text())]
     key: Option<String>,
+    /// With --key: one mail of this key and template in so long; the others are counted, and the next mail tells how
+    /// many (the parameter `repeats`).
+    #[arg(long, value_name = "DURATION", requires = "key", conflicts_with = "bulk", value_parser = value::positive_duration(), allow_hyphen_values = true)]
+    suppress_for: Option<Duration>,
+    /// A name for mails that belong together.
+    #[arg(long, value_name = "GROUP", value_parser = value::text())]
+    group: Option<String>,
     /// After how many attempts to give up [default: as configured].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_attempts: Option<u32>,
     /// One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin.
     #[arg(long, value_name = "FILE|-", conflicts_with = "key")]
     bulk: Option<PathBuf>,
+    /// With --bulk: store the good lines, and write the bad ones into this file.
+    #[arg(long, value_name = "FILE", requires = "bulk")]
+    skip_bad: Option<PathBuf>,
     /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
@@ -93,14 +106,32 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
         context,
         templates: Templates::new(Some(context.config.templates())),
         now: host::now_ms(),
+        told_zone: Cell::new(false),
     };
-    let mut warnings = Vec::new();
-    let mut mails = match &args.bulk {
-        Some(source) => bulk::mails(source, args, &house, &mut warnings)?,
-        None => vec![Request::of(args, &house)?.check(&house, &mut warnings)?],
+    let bulk = args.bulk.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let Content { params, body, .. } = &args.content;
+    content::stdin_is_read_once(&[("--bulk", &bulk), ("--params", params), ("--body", body)])?;
+    let mut stage = Stage::open()?;
+    // The files of each mail that has some: they are copied when all mails are known to be good.
+    let mut wanted: Vec<(u64, Vec<Wanted>)> = Vec::new();
+    let mut take = |draft: Draft, files: Vec<Wanted>| {
+        let number = stage.add(&draft)?;
+        if !files.is_empty() {
+            wanted.push((number, files));
+        }
+        Ok(())
     };
-    let mut told = BTreeSet::new();
-    for warning in warnings.into_iter().filter(|warning| told.insert(warning.clone())) {
+    let mut warnings = BTreeSet::new();
+    match &args.bulk {
+        Some(source) => bulk::read(source, args, &house, &mut warnings, &mut take)?,
+        None => {
+            let mut told = Vec::new();
+            let (draft, files) = Request::of(args, &house)?.check(&house, &mut told)?;
+            warnings.extend(told);
+            take(draft, files)?;
+        }
+    }
+    for warning in warnings {
         if args.strict {
             return Err(Fault::new(Kind::Data, warning)
                 .hint("--strict makes warnings errors")
@@ -111,18 +142,20 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
     let limit = context.config.max_message_size();
     let spool = (!args.dry_run).then(|| Spool::new(context.config.spool(), Vec::new()));
     let mut taken = Taken::default();
-    let mut drafts = Vec::with_capacity(mails.len());
-    for (mut draft, wanted) in mails.drain(..) {
-        draft.attachments = files::take(wanted, spool.as_ref(), limit, &mut taken)?;
-        drafts.push(draft);
+    for (number, files) in wanted {
+        let attachments = files::take(files, spool.as_ref(), limit, &mut taken)?;
+        let draft = stage.get(number)?;
+        stage.put(number, &Draft { attachments, ..draft })?;
     }
     if args.dry_run {
         context.output.say(Level::Notice, "dry run: nothing is stored");
-        drafts.iter().try_for_each(|draft| context.output.json(&preview(draft)))?;
+        for draft in stage.drafts() {
+            context.output.json(&preview(&draft?))?;
+        }
         return Ok(exit::DONE);
     }
     let mut store = context.store(Access::Create)?;
-    let stored = store.enqueue(&drafts, house.now)?;
+    let stored = store.enqueue_all(stage.drafts(), house.now)?;
     drop(store);
     print(&stored, context)
 }
@@ -132,6 +165,8 @@ struct House<'a> {
     context: &'a Context,
     templates: Templates,
     now: i64,
+    /// Whether the user was told which zone a time was taken in.
+    told_zone: Cell<bool>,
 }
 
 /// One mail as it is asked for: by the options alone, or by a line of `--bulk` over them.
@@ -153,6 +188,8 @@ struct Request {
     due: Option<i64>,
     expires_in: Option<Duration>,
     key: Option<String>,
+    suppress_for: Option<Duration>,
+    group: Option<String>,
     max_attempts: Option<u32>,
 }
 
@@ -180,6 +217,8 @@ impl Request {
             },
             expires_in: args.expires_in,
             key: args.key.clone(),
+            suppress_for: args.suppress_for,
+            group: args.group.clone(),
             max_attempts: args.max_attempts,
         })
     }
@@ -212,7 +251,14 @@ impl Request {
         let reply_to = self.reply_to.map(|text| fields::list("--reply-to", &[text])).transpose()?;
         let locale = self.locale.as_deref();
         let parameters = Value::Object(self.parameters);
-        warnings.extend(house.templates.check(&self.template, locale, &parameters)?);
+        let mut parameters = parameters;
+        let mut checked = house.templates.check(&self.template, locale, &parameters);
+        if self.suppress_for.is_some() && checked.is_err() {
+            // The count is known when the mail is stored; a template may need it.
+            parameters["repeats"] = 0.into();
+            checked = house.templates.check(&self.template, locale, &parameters);
+        }
+        warnings.extend(checked?);
         let parameters_text = parameters.to_string();
         let is_of_images = self.has_html
             || self.wanted.iter().any(|one| one.cid.is_some())
@@ -223,7 +269,8 @@ impl Request {
         {
             warnings.extend(files::mismatches(&self.wanted, letter.html.as_deref()));
         }
-        fields::check_queue(&self.queue)?;
+        fields::check_name("--queue", &self.queue)?;
+        self.group.as_deref().map_or(Ok(()), |group| fields::check_name("--group", group))?;
         if self.key.as_deref() == Some("") {
             return Err(Fault::new(Kind::Usage, "--key is empty"));
         }
@@ -244,6 +291,8 @@ impl Request {
             next_attempt_at: due,
             expires_at: self.expires_in.map(|later| fields::after(due.unwrap_or(house.now), later)),
             idempotency_key: self.key,
+            suppress_for: self.suppress_for,
+            group: self.group,
         };
         Ok((draft, self.wanted))
     }
@@ -254,13 +303,22 @@ fn print(stored: &[Enqueued], context: &Context) -> Result<u8> {
     for one in stored {
         let id = one.id;
         let printed = match context.json {
-            true => context.output.json(&json!({ "id": id.0, "existed": one.existed })),
+            true => {
+                let mut told = json!({ "id": id.0, "existed": one.existed });
+                if let Some(repeats) = one.repeats {
+                    told["repeats"] = repeats.into();
+                }
+                context.output.json(&told)
+            }
             false => context.output.line(&id.to_string()),
         };
         if let Err(unwritable) = printed {
             return Err(lost_id(&unwritable, &id.to_string()).into());
         }
-        if one.existed {
+        if let Some(repeats) = one.repeats {
+            let words = format!("repeat {repeats} of mail {id} is counted, not stored");
+            context.output.say(Level::Detail, &words);
+        } else if one.existed {
             context.output.say(Level::Detail, &format!("mail {id} was there already"));
         }
     }
@@ -279,6 +337,6 @@ fn preview(draft: &Draft) -> Value {
         "bcc": draft.bcc, "template": draft.template, "locale": draft.locale,
         "parameters": serde_json::from_str::<Value>(&draft.parameters).unwrap_or_default(),
         "attachments": draft.attachments, "headers": draft.headers, "max_attempts": draft.max_attempts,
-        "next_attempt_at": draft.next_attempt_at, "expires_at": draft.expires_at, "key": draft.idempotency_key,
+        "next_attempt_at": draft.next_attempt_at, "expires_at": draft.expires_at, "key": draft.idempotency_key, "group": draft.group,
     })
 }

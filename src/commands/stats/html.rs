@@ -207,8 +207,12 @@ fn runs(figures: &Figures, body: &mut String) {
         };
         rows.push(vec![scope.clone(), state.to_owned()]);
     }
-    for (queue, rate) in &figures.rates {
-        rows.push(vec![format!("rate of {queue}"), rate.clone()]);
+    for one in &figures.rates {
+        let what = if one.is_pace { "slowed down" } else { "rate" };
+        rows.push(vec![
+            format!("{what}: {}", one.queue),
+            format!("{}, {} left", one.rate, one.left),
+        ]);
     }
     table(body, "Runs and smarthosts", &[("what", ""), ("", "words")], &rows);
 }

@@ -142,8 +142,9 @@ fn roads(figures: &Figures, page: &mut Page) {
     }
     let last = figures.stats.last_sent_at;
     entry(page, "last mail SENT", [last.map_or("-".into(), |at| ago(figures, at).into())]);
-    for (queue, rate) in &figures.rates {
-        entry(page, "rate", [format!("{queue} {rate}").into()]);
+    for one in &figures.rates {
+        let words = format!("{} {}, {} left", one.queue, one.rate, one.left);
+        entry(page, if one.is_pace { "slowed down" } else { "rate" }, [words.into()]);
     }
 }
 

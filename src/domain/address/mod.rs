@@ -31,6 +31,11 @@ impl Address {
         self.0.domain()
     }
 
+    /// The address all in lower case, for a list of people: there `Ada@` and `ada@` are one.
+    pub fn folded(&self) -> String {
+        format!("{}@{}", self.local().to_lowercase(), self.domain())
+    }
+
     /// Whether only a server that offers SMTPUTF8 (RFC 6531) can be told this address.
     pub fn needs_smtputf8(&self) -> bool {
         !self.local().is_ascii()

@@ -87,6 +87,18 @@ pub fn expire(mail: &Mail) -> Change {
     }
 }
 
+/// A claimed mail whose recipients, those that are left, are all suppressed; `refused` says so.
+pub fn suppress(mail: &Mail) -> Change {
+    let words: Vec<_> = mail.refused.iter().map(|(who, why)| format!("{who}: {why}")).collect();
+    Change {
+        to: Move::Failed(Failure::Suppressed),
+        attempts: mail.attempt_count,
+        error: Some(words.join("; ")),
+        delivered: mail.delivered.clone(),
+        refused: mail.refused.clone(),
+    }
+}
+
 /// A claimed row that cannot be read, and why.
 pub fn unreadable(words: &str) -> Change {
     Change {

@@ -12,7 +12,7 @@
 
 mod change;
 
-pub use change::{Change, Move, deadline, decide, expire, give_back, unreadable};
+pub use change::{Change, Move, deadline, decide, expire, give_back, suppress, unreadable};
 
 use super::outcome::Defect;
 use std::fmt;
@@ -164,6 +164,7 @@ pub enum Failure {
     Attachment,
     Invalid,
     Cancelled,
+    Suppressed,
     WorkerLost,
     UnknownOutcome,
 }
@@ -179,6 +180,7 @@ impl Failure {
             Failure::Attachment => "attachment",
             Failure::Invalid => "invalid",
             Failure::Cancelled => "cancelled",
+            Failure::Suppressed => "suppressed",
             Failure::WorkerLost => "worker-lost",
             Failure::UnknownOutcome => "unknown-outcome",
         }

@@ -175,13 +175,34 @@ fn types_come_from_the_row_or_the_name() {
         ("a", None, "application/octet-stream"),
         ("a.eml", None, "application/octet-stream"),
         ("a.csv", None, "text/csv; charset=utf-8"),
-        ("a", Some("Text/Calendar; method=\"REQUEST\""), "text/calendar; method=REQUEST"),
+        (
+            "a",
+            Some("Text/Calendar; method=\"REQUEST\""),
+            "text/calendar; method=REQUEST; charset=utf-8",
+        ),
         ("a", Some("message/rfc822"), "application/octet-stream"),
+        ("a", Some("message/rfc822; name=x"), "application/octet-stream"),
+        ("a", Some("text/plain;"), "text/plain; charset=utf-8"),
+        ("a", Some("text/plain ; ; charset = \"UTF-8\" ;charset=x"), "text/plain; charset=UTF-8"),
+        ("a", Some("text/plain; name=\"a b; c\""), "text/plain; name=\"a b; c\"; charset=utf-8"),
+        ("a", Some("a/b; name=a b.pdf; x=1"), "a/b; name=\"a b.pdf\"; x=1"),
+        ("a", Some("a/b; name=\"d\\\"é\""), "a/b; name*=utf-8''d%22%C3%A9"),
     ] {
         assert_eq!(of(&path, name, given).unwrap(), want, "{name} {given:?}");
     }
     assert_eq!(of(&bad, "a.txt", None).unwrap(), "text/plain");
-    for given in ["", "text", "text/", "a/b\r\nX-Evil: 1", "a/b; x", "a/b; c=\"d\\\"\"", "é/b"] {
+    for given in [
+        "",
+        "text",
+        "text/",
+        "a/b\r\nX-Evil: 1",
+        "a/b; x",
+        "a/b; c=\"d",
+        "é/b",
+        "a/b; =x",
+        "a/b; x=",
+        "a/b; x=\"a\"b",
+    ] {
         let told = of(&path, "a", Some(given)).unwrap_err();
         assert!(told.starts_with("attachments: ") && !told.contains('\r'), "{told}");
     }
@@ -233,7 +254,7 @@ fn a_large_file_is_read_while_it_is_written_and_must_be_what_it_was() {
         assert!(told.contains(word) && told.contains("large.bin"), "{told}");
     }
     fs::remove_file(&path).unwrap();
-    assert!(told(&*outgoing.content).contains("No such file"));
+    assert!(told(&*outgoing.content).contains("no such file"));
 }
 
 #[test]

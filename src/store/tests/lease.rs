@@ -55,9 +55,15 @@ fn renewing_keeps_a_lease() {
         .map(|one| (one.lease.id(), Arc::clone(one.lease.holder())))
         .collect();
     let holder: Arc<str> = "w".into();
-    let turn =
-        Turn { settled: vec![], renew: &held, mark: &held, holder: &holder, now: NOW + 100_000 };
-    bench.store.turn(turn, &mut |_| vec![]).unwrap();
+    let turn = Turn {
+        settled: vec![],
+        renew: &held,
+        mark: &held,
+        charges: &[],
+        holder: &holder,
+        now: NOW + 100_000,
+    };
+    bench.store.turn(turn, &mut |_| Choice::default()).unwrap();
     assert!(bench.store.reap(120_000, NOW + 200_000, &nobody, false).unwrap().returned.is_empty());
     // Its dot was marked as about to leave, so nobody may send it again unasked.
     let reaped = bench.store.reap(120_000, NOW + 300_000, &nobody, false).unwrap();
@@ -131,9 +137,17 @@ fn a_mail_that_is_still_in_hand_is_taken_back_before_anybody_claims_it() {
         .store
         .execute(&format!("UPDATE email_messages SET status = 'FAILED' WHERE id = {}", ids[1]));
     let holder: Arc<str> = "again".into();
-    let turn = Turn { settled: vec![], renew: &held, mark: &[], holder: &holder, now: NOW + 20 };
+    let turn = Turn {
+        settled: vec![],
+        renew: &held,
+        mark: &[],
+        charges: &[],
+        holder: &holder,
+        now: NOW + 20,
+    };
     let everything = |due: &[String]| {
-        due.iter().map(|queue| Arm { queue: queue.clone(), limit: 9 }).collect::<Vec<_>>()
+        let arm = |queue: &String| Arm { queue: queue.clone(), limit: 9, ..Arm::default() };
+        Choice { arms: due.iter().map(arm).collect(), budget: 9 }
     };
     let turned = bench.store.turn(turn, &mut |due| everything(due)).unwrap();
     assert_eq!((turned.retaken, turned.claimed.len()), (vec![ids[0]], 0));

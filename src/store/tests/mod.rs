@@ -3,6 +3,7 @@
 mod lease;
 mod model;
 mod plans;
+mod rate;
 mod story;
 mod time;
 
@@ -45,6 +46,11 @@ impl Store {
     pub fn execute(&self, sql: &str) {
         self.conn.execute_batch(sql).unwrap();
     }
+
+    /// A number that a query has.
+    pub fn number(&self, sql: &str) -> i64 {
+        self.conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
 }
 
 impl Bench {
@@ -59,17 +65,25 @@ impl Bench {
 
     pub fn turn(&mut self, holder: &str, settled: Vec<Settled>, now: i64) -> Turned {
         let holder: Arc<str> = holder.into();
-        let turn = Turn { settled, renew: &[], mark: &[], holder: &holder, now };
+        let turn = Turn { settled, renew: &[], mark: &[], charges: &[], holder: &holder, now };
         let mut choose = |due: &[String]| {
-            due.iter().map(|queue| Arm { queue: queue.clone(), limit: 100 }).collect()
+            let arm = |queue: &String| Arm { queue: queue.clone(), limit: 100, ..Arm::default() };
+            Choice { arms: due.iter().map(arm).collect(), budget: 100 }
         };
         self.store.turn(turn, &mut choose).unwrap()
     }
 
     pub fn record(&mut self, settled: Settled, now: i64) -> Recorded {
         let holder: Arc<str> = "recorder".into();
-        let turn = Turn { settled: vec![settled], renew: &[], mark: &[], holder: &holder, now };
-        self.store.turn(turn, &mut |_| vec![]).unwrap().recorded.remove(0).1
+        let turn = Turn {
+            settled: vec![settled],
+            renew: &[],
+            mark: &[],
+            charges: &[],
+            holder: &holder,
+            now,
+        };
+        self.store.turn(turn, &mut |_| Choice::default()).unwrap().recorded.remove(0).1
     }
 
     pub fn sql(&self, sql: &str) {

@@ -1,6 +1,6 @@
 //! No hot statement may scan the table or sort what an index has in order.
 
-use super::super::{claim, history, prune, read, reap, record, stats};
+use super::super::{claim, history, prune, rate, read, reap, record, stats, suppress};
 use super::*;
 
 #[test]
@@ -12,7 +12,9 @@ fn every_hot_statement_uses_its_index() {
         history::hot_statements(),
         reap::hot_statements(),
         prune::hot_statements(),
+        rate::hot_statements(),
         stats::hot_statements(),
+        suppress::hot_statements(),
     ];
     for (name, sql) in all.concat() {
         let mut statement = bench.store.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

@@ -28,7 +28,6 @@ fn a_missing_parameter_is_an_error_wherever_it_is_named() {
         "{{> p name}}",
         "{{> p x=name}}",
         "{{#> b}}{{name}}{{/b}}",
-        "{{user.name}}",
         "{{#with user}}{{name}}{{/with}}",
         "{{#each list}}{{../name}}{{/each}}",
         "{{@root.name}}",
@@ -41,6 +40,28 @@ fn a_missing_parameter_is_an_error_wherever_it_is_named() {
         assert!(error.contains("name"), "{source}: {error}");
         assert!(error.contains("is missing"), "{source}: {error}");
         assert!(error.contains("`nmae` was given: did you mean `"), "{source}: {error}");
+    }
+}
+
+#[test]
+fn a_path_that_ends_early_is_told_where_it_ends() {
+    for (source, parameters, told) in [
+        (
+            "{{user.name}}",
+            r#"{"user":{"nmae":1},"name":2}"#,
+            "`user` has `nmae`: did you mean `name`?",
+        ),
+        ("{{user.name}}", r#"{"user":{"k":1},"nmae":2}"#, "`user` has no `name` "),
+        ("{{user.name}}", r#"{"user":"Ada"}"#, "`user` is no object, so it has no `name`"),
+        ("{{user.name}}", r#"{"user":null}"#, "`user` is null"),
+        ("{{user.name}}", r#"{"usr":{"name":1}}"#, "`usr` was given: did you mean `user`?"),
+        ("{{a.b.c}}", r#"{"a":{"b":{}}}"#, "`a.b` has no `c` "),
+        ("{{a.b.c}}", r#"{"a":{}}"#, "`a` has no `b` "),
+    ] {
+        let error = text(source).error(parameters);
+        assert!(error.contains(told), "{source} {parameters}: {error}");
+        let is_nested = !parameters.contains("usr");
+        assert_eq!(error.contains("--param-json '"), is_nested, "{error}");
     }
 }
 

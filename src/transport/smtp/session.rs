@@ -36,15 +36,15 @@ impl<'a> Clock<'a> {
 
     /// The road is out: where, when, and what was heard.
     pub(super) fn trouble(&self, phase: Phase, answer: &Answer) -> Trouble {
-        let wait = match meaning(phase, answer, false) {
-            Meaning::Pause(wait) => wait,
+        let (too_many, wait) = match meaning(phase, answer, false) {
+            Meaning::Pause(wait) => (true, wait),
             Meaning::Proceed
             | Meaning::Refused
             | Meaning::Deferred
             | Meaning::Crowded
             | Meaning::Reopen
             | Meaning::Outage
-            | Meaning::Unknown => None,
+            | Meaning::Unknown => (false, None),
         };
         let said = match answer {
             Answer::Reply(reply) if reply.code < 400 => format!("{reply} (not the reply due here)"),
@@ -52,7 +52,7 @@ impl<'a> Clock<'a> {
                 answer.to_string()
             }
         };
-        Trouble { wait, code: answer.code(), ..self.out(phase, &said) }
+        Trouble { too_many, wait, code: answer.code(), ..self.out(phase, &said) }
     }
 
     /// The road is out for a reason of our own.
@@ -60,6 +60,7 @@ impl<'a> Clock<'a> {
         Trouble {
             words: format!("{} {}: {why}", self.settings.scope(), phase.words()),
             wait: None,
+            too_many: false,
             in_hand: phase >= Phase::Mail,
             phase: Some(phase),
             code: None,

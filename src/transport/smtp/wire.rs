@@ -4,7 +4,7 @@
 //! in between; no call here can outlast the `until` that it was given.
 
 use super::reply::{Input, Parsed};
-use crate::domain::fault::one_line;
+use crate::domain::fault::{one_line, words_of};
 use crate::domain::outcome::{Answer, Reply};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -156,8 +156,10 @@ impl Wire {
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     failure = Answer::Silence(waited(begun));
                 }
-                Err(error) if address(host).is_some() => failure = Answer::Lost(error.to_string()),
-                Err(error) => failure = Answer::Lost(format!("{}: {error}", peer.ip())),
+                Err(error) if address(host).is_some() => failure = Answer::Lost(words_of(&error)),
+                Err(error) => {
+                    failure = Answer::Lost(format!("{}: {}", peer.ip(), words_of(&error)))
+                }
             }
         }
         Err(failure)
@@ -334,10 +336,14 @@ fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, Ans
             // Nobody hears it after the time limit.
             let _ = tell.send(found.map(Vec::from_iter));
         })
-        .map_err(|error| Answer::Lost(format!("no thread for the resolver: {error}")))?;
+        .map_err(|error| {
+            Answer::Lost(format!("no thread for the resolver: {}", words_of(&error)))
+        })?;
     match hear.recv_timeout(until.saturating_duration_since(begun)) {
         Ok(Ok(addresses)) => Ok(addresses),
-        Ok(Err(error)) => Err(Answer::Lost(format!("{host} cannot be resolved: {error}"))),
+        Ok(Err(error)) => {
+            Err(Answer::Lost(format!("{host} cannot be resolved: {}", words_of(&error))))
+        }
         Err(_) => Err(Answer::Silence(waited(begun))),
     }
 }
@@ -360,6 +366,6 @@ fn words(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
         ErrorKind::ConnectionReset => "the server reset the connection".to_owned(),
-        _ => one_line(&error.to_string(), 300),
+        _ => one_line(&words_of(error), 300),
     }
 }

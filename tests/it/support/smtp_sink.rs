@@ -108,6 +108,8 @@ pub struct Message {
     pub sender: String,
     pub recipients: Vec<String>,
     pub bytes: Vec<u8>,
+    /// When its last line was here.
+    pub at: Instant,
     /// Whether the dot was answered with 2xx.
     pub accepted: bool,
     /// What is wrong with it on the wire.
@@ -171,9 +173,12 @@ impl Sink {
         self.log().messages.clone()
     }
 
-    /// The messages whose dot was answered with 2xx.
+    /// The messages whose dot was answered with 2xx, in the order in which they came.
     pub fn accepted(&self) -> Vec<Message> {
-        self.messages().into_iter().filter(|message| message.accepted).collect()
+        let mut all = self.messages();
+        all.retain(|message| message.accepted);
+        all.sort_by_key(|message| message.at);
+        all
     }
 
     /// Waits until `is_so`, at most ten seconds; whether it came to that.

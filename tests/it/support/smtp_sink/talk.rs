@@ -236,6 +236,7 @@ impl<'a> Talk<'a> {
             sender: self.sender.take().unwrap_or_default(),
             recipients: std::mem::take(&mut self.recipients),
             bytes,
+            at: std::time::Instant::now(),
             accepted: is_good(&reply),
             faults: faults(&raw),
         };

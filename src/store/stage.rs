@@ -1,0 +1,68 @@
+//! Checked mails on their way into the queue, kept on disk until all of them are known to be good.
+//!
+//! A private database of SQLite, gone with its owner: the queue is locked by nobody while a long input is read, and
+//! memory does not grow with it.
+
+use super::error;
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::message::Draft;
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+pub struct Stage {
+    conn: Connection,
+    count: u64,
+}
+
+impl Stage {
+    pub fn open() -> Result<Stage, Fault> {
+        let opened = Connection::open("").and_then(|conn| {
+            conn.execute_batch(
+                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; \
+                 CREATE TABLE drafts (n INTEGER PRIMARY KEY, draft TEXT NOT NULL); BEGIN",
+            )?;
+            Ok(conn)
+        });
+        opened.map(|conn| Stage { conn, count: 0 }).map_err(|e| fault(&e))
+    }
+
+    /// Adds a mail, and returns its number.
+    pub fn add(&mut self, draft: &Draft) -> Result<u64, Fault> {
+        self.put(self.count, draft)?;
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+
+    /// Puts `draft` in the place of mail `number`.
+    pub fn put(&mut self, number: u64, draft: &Draft) -> Result<(), Fault> {
+        let text = serde_json::to_string(draft)
+            .map_err(|e| Fault::new(Kind::Bug, format!("a mail cannot be kept: {e}")))?;
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        self.conn
+            .prepare_cached("INSERT OR REPLACE INTO drafts (n, draft) VALUES (?1, ?2)")
+            .and_then(|mut insert| insert.execute(params![number, text]))
+            .map(drop)
+            .map_err(|e| fault(&e))
+    }
+
+    /// The mail `number`.
+    pub fn get(&self, number: u64) -> Result<Draft, Fault> {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let text: String = self
+            .conn
+            .prepare_cached("SELECT draft FROM drafts WHERE n = ?1")
+            .and_then(|mut select| select.query_row([number], |row| row.get(0)))
+            .map_err(|e| fault(&e))?;
+        serde_json::from_str(&text)
+            .map_err(|e| Fault::new(Kind::Bug, format!("a mail that was kept cannot be read: {e}")))
+    }
+
+    /// All mails in order, read one by one.
+    pub fn drafts(&self) -> impl Iterator<Item = Result<Draft, Fault>> {
+        (0..self.count).map(|number| self.get(number))
+    }
+}
+
+fn fault(e: &rusqlite::Error) -> Fault {
+    error::fault(Path::new("(temporary)"), e)
+}
