@@ -94,7 +94,7 @@ with 75 when the time is over and one still waits. It only reads: nothing is sen
 
 Examples:
   mailq wait 17 --timeout 2m
-  mailq enqueue --to ada@example.com --subject Hi --body Hi | mailq wait -";
+  mailq enqueue --to ada@example.com --subject Hi --body Hi | mailq wait - --timeout 5s";
 
 pub const RETRY: &str = "\
 Examples:

@@ -94,9 +94,6 @@ enum Verb {
     /// Take waiting mails out of the queue.
     #[command(after_help = help::CANCEL)]
     Cancel(cancel::CancelArgs),
-    /// Say who is to get no mail.
-    #[command(after_help = help::SUPPRESS)]
-    Suppress(suppress::SuppressArgs),
     /// Hold queues: nothing of them is sent until they are released.
     #[command(after_help = help::HOLD)]
     Hold(hold::HoldArgs),
@@ -106,6 +103,9 @@ enum Verb {
     /// Wait until mails are SENT or FAILED.
     #[command(after_help = help::WAIT)]
     Wait(wait::WaitArgs),
+    /// Say who is to get no mail.
+    #[command(after_help = help::SUPPRESS)]
+    Suppress(suppress::SuppressArgs),
     /// Show what a template makes of parameters.
     #[command(after_help = help::RENDER)]
     Render(render::RenderArgs),
@@ -170,10 +170,10 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Show(args)) => show::run(&args, context),
         Some(Verb::Retry(args)) => retry::run(&args, context),
         Some(Verb::Cancel(args)) => cancel::run(&args, context),
-        Some(Verb::Suppress(args)) => suppress::run(&args, context),
         Some(Verb::Hold(args)) => hold::run(&args, context),
         Some(Verb::Release(args)) => release::run(&args, context),
         Some(Verb::Wait(args)) => wait::run(&args, context),
+        Some(Verb::Suppress(args)) => suppress::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(&args, context),
     }

@@ -1,6 +1,6 @@
 //! A file that is replaced all at once.
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, words_of};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,6 +22,6 @@ pub fn file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     write().map_err(|e: io::Error| {
         // What could not become the file must not stay beside it.
         fs::remove_file(&draft).ok();
-        Fault::new(Kind::CannotCreate, format!("cannot write {}: {e}", path.display()))
+        Fault::new(Kind::CannotCreate, format!("cannot write {}: {}", path.display(), words_of(&e)))
     })
 }

@@ -95,11 +95,11 @@ impl Journal for Output {
 
 /// Notes a run that ended well, for whoever watches the timer.
 fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, reaped, expired, .. } = summary;
+    let Summary { sent, deferred, failed, reaped, expired, suppressed, .. } = summary;
     if !summary.outages.is_empty() {
         return Ok(());
     }
-    if sent + deferred + failed + reaped + expired > 0 {
+    if sent + deferred + failed + reaped + expired + suppressed > 0 {
         let result = as_json(summary).to_string();
         store.note_run("send-batch", &result, host::now_ms())?;
     } else if let Err(e) = store.note_idle_run() {
@@ -112,14 +112,15 @@ fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
 fn as_json(summary: &Summary) -> Value {
     let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
         summary;
-    let seconds = took.as_secs_f64();
     let limited: Vec<_> = limited
         .iter()
         .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))
         .collect();
+    let seconds = took.as_secs_f64();
     json!({
         "sent": sent, "deferred": deferred, "failed": failed, "outage": !outages.is_empty(), "reaped": reaped,
-        "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds), "per_second": round(per_second(*sent, seconds)),
+        "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds),
+        "per_second": round(per_second(*sent, seconds)),
     })
 }
 
@@ -218,12 +219,15 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
     }
     lanes.push(lane(shared, true, concurrency(None), config.road(None)));
     let rates = |queue: &String| (queue.clone(), config.rates(queue));
+    let per_domain =
+        |queue: &String| config.max_per_domain(queue).map(|limit| (queue.clone(), limit));
     let own_policy = |queue: &String| (queue.clone(), config.policy(Some(queue)));
     Plan {
         lanes,
         policies: config.queues().iter().map(own_policy).collect::<HashMap<_, _>>(),
         policy: config.policy(None),
         rates: config.queues().iter().map(rates).filter(|(_, rates)| !rates.is_empty()).collect(),
+        max_per_domain: config.queues().iter().filter_map(per_domain).collect(),
         waits: args.wait,
         only: args.queue.clone(),
         lease: send.lease,

@@ -96,12 +96,15 @@ pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
 
 /// Reads a moment of the past: how long ago (`2h`), or as [`moment`] does.
 pub fn past(option: &str, text: &str, now_ms: i64) -> Result<i64, Fault> {
-    match units::duration(text) {
-        Ok(ago) => Ok(now_ms.saturating_sub(millis(ago))),
-        Err(_) => moment(option, text, now_ms).map(|moment| moment.at_ms).map_err(|fault| {
-            fault.hint("write how long ago, such as 2h or 7d, or 2026-12-24T08:00:00Z")
-        }),
+    let hint = "write how long ago, such as 2h or 7d, or 2026-12-24T08:00:00Z";
+    let is_moment = text.starts_with('+') || text.contains(':') || text.matches('-').count() > 1;
+    if is_moment {
+        let found = moment(option, text, now_ms).map_err(|fault| fault.hint(hint))?;
+        return Ok(found.at_ms);
     }
+    let ago = units::duration(text)
+        .map_err(|why| Fault::new(Kind::Usage, format!("{option} {text:?}: {why}")).hint(hint))?;
+    Ok(now_ms.saturating_sub(millis(ago)))
 }
 
 /// A moment as this host's clock shows it, with its zone.

@@ -67,6 +67,7 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("retention.failed", Type::Duration, Place::Base),
     ("rate", Type::Rates, Place::Queue),
     ("concurrency", number(1, 256), Place::Queue),
+    ("max_per_domain", number(1, 256), Place::Queue),
     ("selector", Type::Text, Place::Domain),
     ("key_file", Type::Path, Place::Domain),
 ];

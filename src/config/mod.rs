@@ -208,6 +208,12 @@ impl Config {
         own.or_else(nested).map(|n| n as usize)
     }
 
+    /// How many mails of `queue` to one domain may be in hand at once.
+    pub fn max_per_domain(&self, queue: &str) -> Option<usize> {
+        let own = self.number(Some(queue), "max_per_domain");
+        own.and_then(|n| usize::try_from(n).ok())
+    }
+
     /// How many connections a run uses.
     pub fn concurrency(&self) -> usize {
         self.number(None, "send.concurrency").unwrap_or(4) as usize

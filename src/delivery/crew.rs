@@ -22,6 +22,10 @@ pub struct Post<'a> {
     pub may_have_breaker: bool,
     /// Mails claimed and not settled yet.
     pub outstanding: usize,
+    /// Of those, the ones that wait aside for their domain.
+    pub aside: usize,
+    /// How many more to claim while most of what comes up goes back for its domain.
+    pub extra: usize,
     /// Senders at work.
     pub senders: usize,
     /// The server takes no more connections than this.
@@ -32,7 +36,16 @@ impl<'a> Post<'a> {
     /// The post of `lane`; `open`: its road is not left alone.
     pub fn new(lane: &Lane, desk: &'a Desk, open: bool) -> Post<'a> {
         let ceiling = lane.concurrency.max(1);
-        Post { desk, open, may_have_breaker: true, outstanding: 0, senders: 0, ceiling }
+        Post {
+            desk,
+            open,
+            may_have_breaker: true,
+            outstanding: 0,
+            aside: 0,
+            extra: 0,
+            senders: 0,
+            ceiling,
+        }
     }
 
     /// How many mails to have claimed: one to send, one to follow, and as many again on the desk, for each sender. Until
@@ -40,7 +53,8 @@ impl<'a> Post<'a> {
     /// `ended` of the claimed ones are over by then.
     pub fn wanted(&self, ended: usize) -> usize {
         let target = if self.desk.is_proven() { self.ceiling * 4 } else { self.ceiling.max(2) };
-        if self.open { target.saturating_sub(self.outstanding.saturating_sub(ended)) } else { 0 }
+        let in_hand = self.outstanding.saturating_sub(self.aside).saturating_sub(ended);
+        if self.open { (target + self.extra).saturating_sub(in_hand) } else { 0 }
     }
 
     /// Ends the lane's claims; the jobs that nobody began come back.

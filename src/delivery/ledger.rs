@@ -214,8 +214,13 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// A claimed mail goes back unsent, and does not count for the limit.
+    pub fn unclaim(&mut self) {
+        self.claimed = self.claimed.saturating_sub(1);
+    }
+
     /// How many mails may be claimed now.
-    fn budget(&self) -> usize {
+    pub fn budget(&self) -> usize {
         let left = self.plan.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.claimed));
         let left = usize::try_from(left).unwrap_or(usize::MAX).min(self.plan.batch_size);
         if self.out_since.is_some() { 0 } else { left }

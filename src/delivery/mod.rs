@@ -7,6 +7,7 @@
 
 mod crew;
 mod desk;
+mod domains;
 mod ledger;
 mod limits;
 mod prepare;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub policy: Policy,
     /// The rates of the queues that have one.
     pub rates: HashMap<String, Vec<Rate>>,
+    /// How many mails to one domain are in hand at once, for the queues that have such a limit.
+    pub max_per_domain: HashMap<String, usize>,
     /// Wait where a rate is met, instead of ending.
     pub waits: bool,
     /// Only these queues; empty: all.

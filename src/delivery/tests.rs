@@ -100,6 +100,7 @@ impl House {
             policies: HashMap::new(),
             policy: Policy::default(),
             rates: HashMap::new(),
+            max_per_domain: HashMap::new(),
             waits: false,
             only: vec![],
             lease: Duration::from_secs(120),
@@ -331,4 +332,30 @@ fn a_mail_whose_time_passes_in_the_sender_s_hand_is_not_ended() {
     assert!(summary.outages.is_empty());
     let Some(Ok(record)) = house.store.show(MailId(2)).unwrap() else { panic!() };
     assert_eq!((record.failure.as_deref(), record.mail.attempt_count), (Some("expired"), 0));
+}
+
+#[test]
+fn a_domain_has_no_more_in_hand_than_its_limit_and_each_mail_goes_back_seldom() {
+    let mut house = house(300);
+    house.store.execute(
+        "UPDATE email_messages SET to_addrs = 'a' || id || '@big.example' WHERE id <= 290;
+         CREATE TABLE moves (id INTEGER);
+         CREATE TRIGGER count_moves AFTER UPDATE OF locked_by ON email_messages
+           WHEN NEW.locked_by IS NOT NULL AND OLD.locked_by IS NULL BEGIN INSERT INTO moves VALUES (NEW.id); END",
+    );
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = (Arc::clone(&now), Arc::clone(&most));
+    let mut plan = house.plan(8, move |_| {
+        seen.1.fetch_max(seen.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(2));
+        seen.0.fetch_sub(1, Ordering::SeqCst);
+        Outcome::Answered(vec![Fate::Accepted])
+    });
+    plan.max_per_domain.insert("default".into(), 3);
+    house.store.execute("DELETE FROM email_messages WHERE id > 290");
+    let summary = house.run(&plan).unwrap();
+    assert_eq!(summary.sent, 290, "{summary:?}");
+    assert!(most.load(Ordering::SeqCst) <= 3, "{most:?} at once");
+    let claims = house.store.number("SELECT count(*) FROM moves");
+    assert!(claims <= 290 * 4, "{claims} claims for 290 mails");
 }

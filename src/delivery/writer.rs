@@ -2,6 +2,7 @@
 
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
+use super::domains::{Domains, Place};
 use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How often the writer looks up from waiting: for a signal, a limit of time, a lease to renew.
 const GLANCE: Duration = Duration::from_millis(50);
+
+/// More than this is not claimed in one turn beyond what the senders want.
+const MOST_EXTRA: usize = 64;
 
 /// How often a run that waits for a rate looks whether it may go on.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -68,6 +72,7 @@ pub fn run(
             posts: posts.collect(),
             inbox,
             began,
+            domains: Domains::default(),
             looked: None,
             gave_up: false,
         };
@@ -105,6 +110,7 @@ struct Writer<'a, 'w> {
     posts: Vec<Post<'a>>,
     inbox: Receiver<Report>,
     began: Instant,
+    domains: Domains,
     /// When a run that waits for a rate last looked whether it may go on.
     looked: Option<Instant>,
     /// The database is out for good: a mail that was not ended for that says nothing about the road.
@@ -130,7 +136,8 @@ impl<'a> Writer<'a, '_> {
                         }
                     }
                     let has_nobody = self.posts.iter().any(|post| post.open && post.ceiling == 0);
-                    let is_over = is_quiet && self.ledger.is_clear() && !self.waits();
+                    let is_over =
+                        is_quiet && self.ledger.is_clear() && !self.waits() && !self.are_coming();
                     if has_nobody || is_over {
                         return self.see_off();
                     }
@@ -145,6 +152,13 @@ impl<'a> Writer<'a, '_> {
         let limit = self.ledger.plan.time_limit;
         self.stop.load(Ordering::Relaxed)
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
+    }
+
+    /// Whether mails that went back for their domain come up soon.
+    fn are_coming(&self) -> bool {
+        self.ledger.budget() > 0
+            && self.posts.iter().any(|post| post.open)
+            && self.domains.are_coming(host::now_ms())
     }
 
     /// Whether the run is to wait until a rate lets it go on.
@@ -171,6 +185,7 @@ impl<'a> Writer<'a, '_> {
             self.posts[lane].outstanding -= 1;
         }
         let is_quiet = claimed.is_empty() && !is_waiting;
+        self.posts.iter_mut().for_each(|post| post.extra /= 2);
         claimed.into_iter().for_each(|one| self.lay_out(one));
         Ok(is_quiet)
     }
@@ -193,7 +208,23 @@ impl<'a> Writer<'a, '_> {
                 let attempts = mail.attempt_count;
                 self.ledger.settle(lease, state::suppress(&mail), (lane, attempts), None, None);
             }
-            Ok(mail) => self.posts[lane].desk.put(Job { lease, mail }),
+            Ok(mail) => self.seat(Job { lease, mail }, lane),
+        }
+    }
+
+    /// Lays a mail on the desk, unless its domain has to wait.
+    fn seat(&mut self, job: Job, lane: usize) {
+        let plan = self.ledger.plan;
+        match self.domains.place(job, plan, host::now_ms()) {
+            Place::Desk(job) => self.posts[lane].desk.put(job),
+            Place::Aside => self.posts[lane].aside += 1,
+            Place::Back(Job { lease, mail }, at) => {
+                let post = &mut self.posts[lane];
+                post.extra = (post.extra + 4).min(MOST_EXTRA);
+                let change = state::give_back(&mail, plan.policy(&mail.queue), None, Some(at));
+                self.ledger.unclaim();
+                self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
+            }
         }
     }
 
@@ -203,7 +234,11 @@ impl<'a> Writer<'a, '_> {
 
     /// Ends a lane's claims; the mails that nobody began go back as they were.
     fn close_lane(&mut self, lane: usize, words: Option<&str>) {
-        for Job { lease, mail } in self.posts[lane].close() {
+        let plan = self.ledger.plan;
+        let mut jobs = self.domains.clear(&|queue| plan.lane_of(queue) == Some(lane));
+        self.posts[lane].aside -= jobs.len();
+        jobs.extend(self.posts[lane].close());
+        for Job { lease, mail } in jobs {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
             self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
@@ -266,7 +301,12 @@ impl<'a> Writer<'a, '_> {
         let relay = &self.ledger.plan.lanes[lane].scope;
         let attempt =
             outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
-        if attempt.as_ref().is_some_and(|attempt| attempt.send_ms().is_some()) {
+        let send_ms = attempt.as_ref().and_then(Attempt::send_ms);
+        if let Some(job) = self.domains.release(mail.id, send_ms) {
+            self.posts[lane].aside -= 1;
+            self.posts[lane].desk.put(job);
+        }
+        if send_ms.is_some() {
             self.ledger.limits.note(&mail.queue, now);
         }
         self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));

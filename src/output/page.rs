@@ -133,6 +133,8 @@ fn line(text: &mut String, pieces: &[Piece], indent: usize, width: Option<usize>
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<Piece>>,
+    /// Lines below a row: the row's place, and the words.
+    notes: Vec<(usize, Piece)>,
 }
 
 /// No text is cut to less than this.
@@ -141,7 +143,13 @@ const LEAST: usize = 8;
 impl Table {
     /// A table with these titles.
     pub fn new(titles: &[&str]) -> Table {
-        Table { rows: vec![titles.iter().map(|title| Piece::new(*title, Tone::Title)).collect()] }
+        let titles = titles.iter().map(|title| Piece::new(*title, Tone::Title)).collect();
+        Table { rows: vec![titles], notes: Vec::new() }
+    }
+
+    /// Adds a line below the last row.
+    pub fn note(&mut self, words: Piece) {
+        self.notes.push((self.rows.len() - 1, words));
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Piece>>) {
@@ -167,7 +175,7 @@ impl Table {
         let mut layout: Vec<(usize, bool)> =
             (0..columns).map(|column| (widest(column), is_number(column))).collect();
         fit(&mut layout, width);
-        for row in &rows {
+        for (at, row) in rows.iter().enumerate() {
             let mut gap = 0;
             for ((cell, tone), (width, is_number)) in row.iter().zip(&layout) {
                 let cell = cut(cell, *width);
@@ -181,6 +189,13 @@ impl Table {
                 text.pop();
             }
             text.push('\n');
+            for (_, note) in self.notes.iter().filter(|(row, _)| *row == at) {
+                let words = tame_line(&note.text);
+                let room = width.map_or(usize::MAX, |width| width.saturating_sub(LEAST));
+                text.push_str(&" ".repeat(LEAST));
+                painted(text, &cut(&words, room), note.tone, paint);
+                text.push('\n');
+            }
         }
     }
 }

@@ -39,7 +39,7 @@ pub use hold::Held;
 pub use place::warning as network_warning;
 pub use prune::Pruning;
 pub use rate::{Charge, Limited};
-pub use read::{Filter, Order, Shape};
+pub use read::{Filter, Found, Order, Shape};
 pub use recent::{Recent, first_hour};
 pub use record::{Recorded, Settled};
 pub use runs::Run;

@@ -72,12 +72,15 @@ impl Store {
         })
     }
 
-    /// How many more mails `rate` lets `queue` hand over at `now`. Reads only.
-    pub fn left(&self, queue: &str, rate: &Rate, now: i64) -> Result<i64, Fault> {
+    /// How many more mails of `queue` `rate` lets through at `now`.
+    pub fn left(&self, queue: &str, rate: Rate, now: i64) -> Result<u64, Fault> {
         self.read(|conn| {
+            let in_hand: i64 = conn
+                .prepare_cached(IN_HAND)?
+                .query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
             let from = now.saturating_sub(rate.per_ms());
             let (held, _) = held(conn, queue, rate.slice_ms(), from)?;
-            Ok((i64::from(rate.count) - held - in_hand(conn, queue)?).max(0))
+            Ok(u64::try_from(i64::from(rate.count) - held - in_hand).unwrap_or_default())
         })
     }
 
@@ -105,7 +108,9 @@ pub(super) fn allowance(
     rates: &[Rate],
     now: i64,
 ) -> Result<Result<usize, Limited>, rusqlite::Error> {
-    let in_hand = in_hand(tx, queue)?;
+    let in_hand: i64 = tx
+        .prepare_cached(IN_HAND)?
+        .query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
     let (mut least, mut limited) = (i64::MAX, None::<Limited>);
     for rate in rates {
         let (slice, from) = (rate.slice_ms(), now.saturating_sub(rate.per_ms()));
@@ -165,10 +170,6 @@ pub(super) fn charge_for_the_dead(
     now: i64,
 ) -> Result<(), rusqlite::Error> {
     tx.prepare_cached(ADD_OF_THE_DEAD)?.execute(named_params! { ":now": now, ":id": id }).map(drop)
-}
-
-fn in_hand(conn: &Connection, queue: &str) -> Result<i64, rusqlite::Error> {
-    conn.prepare_cached(IN_HAND)?.query_row(named_params! { ":queue": queue }, |row| row.get(0))
 }
 
 fn held(

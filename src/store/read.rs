@@ -204,3 +204,8 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     }
     (parts.join(" AND "), values)
 }
+
+#[cfg(test)]
+pub(super) fn statement(filter: &Filter) -> String {
+    select("id", filter).0
+}

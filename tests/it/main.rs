@@ -25,6 +25,7 @@ mod enqueue;
 mod enqueue_refusals;
 mod exit_codes;
 mod help;
+mod hold_wait;
 mod keys;
 mod layers;
 mod list_show;
@@ -41,7 +42,9 @@ mod schema;
 mod send_batch;
 mod stats;
 mod stopped;
+mod story;
 mod suppress;
+mod thresholds;
 mod work;
 
 use std::fs;

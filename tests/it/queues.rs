@@ -77,3 +77,25 @@ fn the_order_of_the_file_decides_and_what_it_does_not_name_goes_last() {
     assert!(place("bulk").end() < place("another").start(), "{order:?}");
     assert!(place("bulk").end() < place("z@").start(), "{order:?}");
 }
+
+#[test]
+fn a_domain_at_its_limit_keeps_nobody_else_waiting() {
+    let sink = Script::new()
+        // The large domain is slow: its recipients wait a moment each.
+        .on("RCPT:a@big.example", &["!sleep0.02|250 ok"])
+        .start();
+    let sandbox = configured(&sink, "[queues.bulk]\nconcurrency = 4\nmax_per_domain = 2\n");
+    sandbox.enqueue(&["--to", "a@big.example", "--subject", "S", "--queue", "bulk"]);
+    let rows = Rows::of(&sandbox);
+    fill(&rows, "bulk", "a@big.example", 399);
+    fill(&rows, "bulk", "b@small.example", 20);
+    let seen = sandbox.mailq(&["send-batch"]);
+    seen.assert_code(0);
+    assert!(seen.out.starts_with("sent 420, "), "{seen}");
+    assert_eq!(rows.one::<i64>("SELECT max(attempt_count) FROM email_messages"), 1);
+    let is_small = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("To: b@small.example");
+    let order: Vec<bool> = sink.messages().iter().map(|one| is_small(&one.bytes)).collect();
+    let last_small = order.iter().rposition(|small| *small).unwrap();
+    let big_before = order[..last_small].iter().filter(|small| !**small).count();
+    assert!(big_before < 300, "{big_before} of 400 went before the last of those behind them");
+}

@@ -2,14 +2,15 @@
 
 mod histogram;
 
-use super::mail::Scene;
+use super::mail::{self, Scene};
 use super::named::Which;
 use super::{Context, value};
 use crate::domain::message::{MailId, Record};
 use crate::domain::state::Status;
 use crate::exit;
+use crate::host;
 use crate::output::{Page, Piece, Table, Tone};
-use crate::store::{Access, Order};
+use crate::store::{Access, Found, Order};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
@@ -69,28 +70,53 @@ pub fn run(args: &ListArgs, context: &Context) -> Result<u8> {
         }
         return Ok(exit::DONE);
     }
-    let mut table =
-        Table::new(&["id", "status", "queue", "created", "attempts", "to", "template", "error"]);
-    for (id, record) in &found {
-        table.row(row(*id, record));
-    }
     let mut page = Page::default();
-    page.table(table);
+    page.table(table(&found, context.output.width().is_none_or(|width| width >= WIDE)));
     context.output.page(&page)?;
     Ok(exit::DONE)
 }
 
-fn row(id: MailId, record: &Result<Record, String>) -> Vec<Piece> {
-    let record = match record {
-        Ok(record) => record,
-        Err(why) => {
-            return vec![id.to_string().into(), Piece::new("unreadable", Tone::Bad), why.into()];
+/// On a terminal with fewer columns the error stands below its mail.
+const WIDE: usize = 120;
+
+fn table(found: &[Found], is_wide: bool) -> Table {
+    let mut titles = vec!["id", "status", "queue", "created", "attempts", "to", "template"];
+    match is_wide {
+        true => titles.push("error"),
+        false => titles[3..5].copy_from_slice(&["age", "tries"]),
+    }
+    let mut table = Table::new(&titles);
+    let now = host::now_ms();
+    for (id, record) in found {
+        let record = match record {
+            Ok(record) => record,
+            Err(why) => {
+                let id = id.to_string();
+                table.row([id.into(), Piece::new("unreadable", Tone::Bad), why.as_str().into()]);
+                continue;
+            }
+        };
+        let mut cells = row(*id, record);
+        let error = [&record.failure, &record.error_message].into_iter().flatten();
+        let error = error.map(String::as_str).collect::<Vec<_>>().join(": ");
+        if is_wide {
+            cells.push(shorten(&error, 60).into());
+            table.row(cells);
+            continue;
         }
-    };
+        cells[3] = value::span(now.saturating_sub(record.mail.created_at)).into();
+        cells[5] = shorten(&mail::recipients(record).join(", "), 60).into();
+        table.row(cells);
+        if !error.is_empty() {
+            table.note(Piece::new(error, Tone::Faint));
+        }
+    }
+    table
+}
+
+fn row(id: MailId, record: &Record) -> Vec<Piece> {
     let mail = &record.mail;
     let to = [&mail.to, &mail.cc, &mail.bcc].into_iter().find(|list| !list.is_empty());
-    let error =
-        [&record.failure, &record.error_message].into_iter().flatten().cloned().collect::<Vec<_>>();
     let tone = match record.status {
         Status::Failed => Tone::Bad,
         Status::Sent => Tone::Good,
@@ -105,7 +131,6 @@ fn row(id: MailId, record: &Result<Record, String>) -> Vec<Piece> {
         mail.attempt_count.to_string().into(),
         shorten(to.map_or("", String::as_str), 40).into(),
         mail.template.as_str().into(),
-        shorten(&error.join(": "), 60).into(),
     ]
 }
 

@@ -140,6 +140,12 @@ fn lines(record: &Record, breakers: &[Breaker], scene: &Scene) -> Vec<(&'static 
     ];
     lines.extend(mail.delivered.iter().map(|who| ("has it", who.clone())));
     lines.extend(mail.refused.iter().map(|(who, words)| ("refused", format!("{who}: {words}"))));
-    lines.retain(|(_, value)| !value.is_empty() && value != "-");
+    // What is nothing is not told, nor what stands in `why` already.
+    let is_told = record.status == Status::Failed;
+    lines.retain(|(name, value)| match (*name, value.as_str()) {
+        (_, "" | "-" | "[]" | "{}") | ("deaths", "0") => false,
+        ("failure" | "last error", _) => !is_told,
+        _ => true,
+    });
     lines
 }

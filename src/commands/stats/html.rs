@@ -1,6 +1,6 @@
 //! The figures as a page for a browser: one file that needs no other, light and dark, wide and narrow.
 
-use super::{Figures, Limit, percent, percentiles, plot, shown_seconds};
+use super::{Figures, percent, percentiles, plot, shown_seconds};
 use crate::commands::value;
 use crate::config::units;
 use crate::store::{QueueStats, first_hour};
@@ -207,8 +207,12 @@ fn runs(figures: &Figures, body: &mut String) {
         };
         rows.push(vec![scope.clone(), state.to_owned()]);
     }
-    for Limit { queue, rate, left } in &figures.rates {
-        rows.push(vec![format!("rate of {queue}"), format!("{rate}, {left} left")]);
+    for one in &figures.rates {
+        let what = if one.is_pace { "slowed down" } else { "rate" };
+        rows.push(vec![
+            format!("{what}: {}", one.queue),
+            format!("{}, {} left", one.rate, one.left),
+        ]);
     }
     table(body, "Runs and smarthosts", &[("what", ""), ("", "words")], &rows);
 }

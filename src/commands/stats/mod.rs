@@ -60,15 +60,16 @@ struct Figures {
     last_run_at: Option<i64>,
     /// The smarthosts, or what else mails are handed to, each with its breaker if it has one.
     roads: Vec<(String, Option<Breaker>)>,
-    /// The rates of the queues that have one.
     rates: Vec<Limit>,
 }
 
-/// A rate of a queue, and how many mails it lets go now.
+/// A rate of a queue, and how many more mails it lets through now.
 struct Limit {
     queue: String,
     rate: Rate,
-    left: i64,
+    left: u64,
+    /// A server had too many, and the queue recovers from that.
+    is_pace: bool,
 }
 
 impl Figures {
@@ -86,13 +87,17 @@ impl Figures {
                 None => roads.push((breaker.scope.clone(), Some(breaker.clone()))),
             }
         }
-        let mut rates = Vec::new();
-        for queue in context.config.queues() {
-            for rate in context.config.rates(queue) {
-                let left = store.left(queue, &rate, now)?;
-                rates.push(Limit { queue: queue.clone(), rate, left });
-            }
-        }
+        let named = |queue: &String| args.queue.is_empty() || args.queue.contains(queue);
+        let own = context.config.queues().iter().filter(|queue| named(queue)).flat_map(|queue| {
+            let rates = context.config.rates(queue).into_iter();
+            rates.map(move |rate| (queue.clone(), rate, false))
+        });
+        let paces = store.paces()?.into_iter().filter(|(queue, _)| named(queue));
+        let paces = paces.filter_map(|(queue, pace)| Some((queue, pace.at(now)?, true)));
+        let limit = |(queue, rate, is_pace): (String, Rate, bool)| {
+            Ok(Limit { left: store.left(&queue, rate, now)?, queue, rate, is_pace })
+        };
+        let rates = own.chain(paces).map(limit).collect::<Result<_, Fault>>()?;
         Ok(Figures {
             now,
             since: args.since,
@@ -210,15 +215,19 @@ fn as_json(figures: &Figures) -> Value {
             json!({ "command": run.command, "at": run.at, "result": result })
         })
         .collect();
+    let rates: Vec<Value> = figures
+        .rates
+        .iter()
+        .map(|one| {
+            json!({
+                "queue": one.queue, "rate": one.rate.to_string(), "left": one.left, "slowed_down": one.is_pace,
+            })
+        })
+        .collect();
     let reasons: Vec<Value> = stats
         .reasons
         .iter()
         .map(|one| json!({ "failure": one.failure, "words": one.words, "mails": one.mails }))
-        .collect();
-    let rates: Vec<Value> = figures
-        .rates
-        .iter()
-        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "left": one.left }))
         .collect();
     json!({
         "schema": 1, "at": figures.now, "queues": queues,
@@ -229,6 +238,7 @@ fn as_json(figures: &Figures) -> Value {
         "sent_per_minute": stats.recent.sent_per_minute,
         "breakers": breakers,
         "sent_by_hour": stats.recent.sent_by_hour, "last_sent_at": stats.last_sent_at,
-        "last_run_at": figures.last_run_at, "runs": runs, "reasons": reasons, "rates": rates,
+        "last_run_at": figures.last_run_at, "runs": runs, "rates": rates,
+        "reasons": reasons,
     })
 }

@@ -1,6 +1,6 @@
 //! The figures for a person at a terminal: one screen.
 
-use super::{Figures, Limit, percent, percentiles, plot, shown_seconds};
+use super::{Figures, percent, percentiles, plot, shown_seconds};
 use crate::commands::value;
 use crate::config::units;
 use crate::output::{Page, Piece, Table, Tone};
@@ -108,7 +108,7 @@ fn recent(figures: &Figures, page: &mut Page) {
     entry(page, "sent per minute", [number(recent.sent_per_minute).into()]);
     let hours = recent.sent_by_hour;
     let most = hours.iter().max().copied().unwrap_or_default();
-    let plot = format!("{} (at most {most} an hour, now on the right)", plot::blocks(&hours));
+    let plot = format!("{} (at most {most} an hour, now last)", plot::blocks(&hours));
     entry(page, "sent, 24 h", [plot.into()]);
     let oldest = stats.oldest_due_age_ms.map_or("-".to_owned(), value::span);
     entry(page, "oldest due mail", [oldest.into()]);
@@ -142,8 +142,9 @@ fn roads(figures: &Figures, page: &mut Page) {
     }
     let last = figures.stats.last_sent_at;
     entry(page, "last mail SENT", [last.map_or("-".into(), |at| ago(figures, at).into())]);
-    for Limit { queue, rate, left } in &figures.rates {
-        entry(page, "rate", [format!("{queue} {rate}, {left} left").into()]);
+    for one in &figures.rates {
+        let words = format!("{} {}, {} left", one.queue, one.rate, one.left);
+        entry(page, if one.is_pace { "slowed down" } else { "rate" }, [words.into()]);
     }
 }
 

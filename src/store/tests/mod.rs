@@ -46,6 +46,11 @@ impl Store {
     pub fn execute(&self, sql: &str) {
         self.conn.execute_batch(sql).unwrap();
     }
+
+    /// A number that a query has.
+    pub fn number(&self, sql: &str) -> i64 {
+        self.conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
 }
 
 impl Bench {
