@@ -4,15 +4,15 @@
 //! The file is locked while it is written or replayed, and never deleted: a writer that waits for the lock must not
 //! write into a file that is gone.
 
-use super::{Settled, Store};
-use crate::domain::fault::{Fault, Kind};
+use super::{MODE, Settled, Store, lend};
+use crate::domain::fault::{Fault, Kind, Need};
 use crate::domain::state::Move;
 use rusqlite::named_params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,8 +74,13 @@ impl Store {
             return Ok(0);
         }
         let broken = |e: io::Error| {
-            Fault::new(Kind::Io, format!("cannot replay outcomes from {}: {e}", path.display()))
+            let kind = match e.kind() {
+                io::ErrorKind::PermissionDenied => Kind::Permission,
+                _ => Kind::Io,
+            };
+            Fault::new(kind, format!("cannot replay outcomes from {}: {e}", path.display()))
                 .hint("nothing is sent until they are recorded")
+                .barred(&path, Need::Write)
         };
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(broken)?;
         file.lock().map_err(broken)?;
@@ -116,9 +121,15 @@ fn journal_path(database: &Path) -> PathBuf {
 
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     let mut file: File =
-        OpenOptions::new().create(true).append(true).read(true).mode(0o660).open(path)?;
+        OpenOptions::new().create(true).append(true).read(true).mode(MODE).open(path)?;
     file.lock()?;
     let end = file.seek(SeekFrom::End(0))?;
+    if end == 0 {
+        // A new one, made under a umask, while the run that replays it may be another user's. An old one of somebody
+        // else's is as it should be, and stays so.
+        let _ = file.set_permissions(Permissions::from_mode(MODE));
+        lend(&file, path);
+    }
     // After a torn line, begin a new one.
     if end > 0 {
         file.seek(SeekFrom::End(-1))?;
