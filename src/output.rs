@@ -3,7 +3,10 @@
 //! Control characters that came with data never reach a terminal as they are, nothing is coloured, a line is written
 //! in one piece, and a reader that went away ends the command quietly.
 
+mod record;
+
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -36,6 +39,8 @@ impl Level {
 pub struct Output {
     most: Level,
     to_journal: bool,
+    /// What goes to stderr is JSON, an object a line.
+    as_json: bool,
 }
 
 /// stdout cannot be written.
@@ -60,7 +65,12 @@ impl std::error::Error for Unwritable {}
 impl Output {
     /// Writes lines on stderr up to `most`; `journal` is the value of `$JOURNAL_STREAM`.
     pub fn new(most: Level, journal: Option<&str>) -> Output {
-        Output { most, to_journal: journal.is_some_and(is_stderr) }
+        Output { most, to_journal: journal.is_some_and(is_stderr), as_json: false }
+    }
+
+    /// The same with lines of JSON on stderr, if `as_json`.
+    pub fn with_json_log(self, as_json: bool) -> Output {
+        Output { as_json, ..self }
     }
 
     /// Writes `text`, which may have several lines, to stdout.
@@ -92,13 +102,27 @@ impl Output {
         if level > self.most {
             return;
         }
+        if self.as_json {
+            return self.record(level, &[("message", json!(message))]);
+        }
         let word = if level == Level::Warning { "warning: " } else { "" };
         self.tell(level, &format!("mailq: {word}{message}"));
     }
 
     /// Writes the next step for the user to stderr.
     pub fn hint(&self, hint: &str) {
+        if self.as_json {
+            return self.record(Level::Error, &[("hint", json!(hint))]);
+        }
         self.tell(Level::Error, &format!("hint: {hint}"));
+    }
+
+    /// Writes one line of `key=value` to stderr, if it matters enough.
+    pub fn record(&self, level: Level, pairs: &[(&str, Value)]) {
+        if level <= self.most {
+            let line = if self.as_json { record::json(level, pairs) } else { record::text(pairs) };
+            self.tell(level, &line);
+        }
     }
 
     fn tell(&self, level: Level, line: &str) {

@@ -4,6 +4,7 @@ use super::{Context, value};
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
+use crate::output::Level;
 use crate::store::Access;
 use anyhow::Result;
 use clap::Args;
@@ -26,6 +27,13 @@ pub fn run(args: &ReapArgs, context: &Context) -> Result<u8> {
     let mut store = context.store(access)?;
     let reaped = store.reap(millis(lease), host::now_ms(), &host::is_running, args.dry_run)?;
     let (returned, failed, held) = (reaped.returned.len(), reaped.failed.len(), reaped.held);
+    if !args.dry_run {
+        let tell = |line: String| context.output.say(Level::Warning, &line);
+        let (back, lost) = (&reaped.returned, &reaped.failed);
+        back.iter()
+            .for_each(|id| tell(format!("mail {}: its sender died; back in the queue", id.0)));
+        lost.iter().for_each(|id| tell(format!("mail {}: FAILED worker-lost", id.0)));
+    }
     if context.json {
         let ids =
             |all: &[crate::domain::message::MailId]| all.iter().map(|id| id.0).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use super::{Context, value};
 use crate::config::{self, Config, Dkim, Road};
-use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
+use crate::delivery::{self, Attempt, Journal, Lane, Plan, RelayMaker, Summary, Verdict, Workshop};
 use crate::dkim::{Signer, Signers};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
@@ -86,6 +86,31 @@ impl Journal for Output {
 
     fn note(&self, line: &str) {
         self.say(Level::Detail, line);
+    }
+
+    fn attempt(&self, attempt: &Attempt) {
+        let level = match attempt.status {
+            Verdict::Sent => Level::Notice,
+            Verdict::Deferred | Verdict::Unknown => Level::Warning,
+            Verdict::Failed => Level::Error,
+        };
+        let seconds = |ms: i64| (ms as f64 / 10.0).round() / 100.0;
+        let delays = attempt.delays.map(|ms| seconds(ms).to_string()).join("/");
+        self.record(
+            level,
+            &[
+                ("id", json!(attempt.id.0)),
+                ("queue", json!(attempt.queue)),
+                ("to", json!(attempt.to)),
+                ("relay", json!(attempt.relay)),
+                ("attempt", json!(attempt.attempt)),
+                ("status", json!(attempt.status.word())),
+                ("code", json!(attempt.code)),
+                ("delay", json!(seconds(attempt.delay))),
+                ("delays", json!(delays)),
+                ("message", json!(attempt.message)),
+            ],
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 //! An outcome stays in the book until it is recorded, or, as the last resort, written to the journal beside the
 //! database. While the database is out nothing more is claimed.
 
+use super::attempt::Attempt;
 use super::sender::Clerk;
 use super::{Journal, Plan, Summary};
 use crate::domain::fault::Fault;
@@ -33,6 +34,8 @@ pub struct Waiting {
     pub attempts: u32,
     /// Who waits for the record.
     pub clerk: Option<Arc<Clerk>>,
+    /// What to tell when it is on disk.
+    pub told: Vec<Attempt>,
 }
 
 /// What one turn did.
@@ -92,7 +95,7 @@ impl<'a> Ledger<'a> {
         change: Change,
         waiting: (usize, u32),
         send_ms: Option<i64>,
-        clerk: Option<Arc<Clerk>>,
+        (clerk, told): (Option<Arc<Clerk>>, Vec<Attempt>),
     ) {
         let (lane, attempts) = waiting;
         self.waiting.push(Waiting {
@@ -100,6 +103,7 @@ impl<'a> Ledger<'a> {
             lane,
             attempts,
             clerk,
+            told,
         });
     }
 
@@ -128,7 +132,7 @@ impl<'a> Ledger<'a> {
         }
         let (settled, rest): (Vec<_>, Vec<_>) = mem::take(&mut self.waiting)
             .into_iter()
-            .map(|one| (one.settled, (one.lane, one.attempts, one.clerk)))
+            .map(|one| (one.settled, (one.lane, one.attempts, one.clerk, one.told)))
             .unzip();
         let mark: Vec<_> =
             self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
@@ -146,10 +150,10 @@ impl<'a> Ledger<'a> {
                         "mail {id}: its lease was lost while it was in hand, and is taken back"
                     ));
                 }
-                for ((settled, recorded), (lane, attempts, clerk)) in
+                for ((settled, recorded), (lane, attempts, clerk, told)) in
                     turned.recorded.into_iter().zip(rest)
                 {
-                    self.account(&settled, &recorded, attempts);
+                    self.account(&settled, &recorded, attempts, &told);
                     done.settled_in.push(lane);
                     clerk.iter().for_each(|clerk| clerk.acknowledge());
                 }
@@ -163,11 +167,12 @@ impl<'a> Ledger<'a> {
             }
             Err((fault, is_passing, settled)) => {
                 let back = settled.into_iter().zip(rest);
-                self.waiting.extend(back.map(|(settled, (lane, attempts, clerk))| Waiting {
+                self.waiting.extend(back.map(|(settled, (lane, attempts, clerk, told))| Waiting {
                     settled,
                     lane,
                     attempts,
                     clerk,
+                    told,
                 }));
                 self.endure(fault, is_passing)
             }
@@ -210,8 +215,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Counts an outcome that is on disk, and tells of it.
-    fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) {
-        let Settled { lease, change, send_ms } = settled;
+    fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32, told: &[Attempt]) {
+        let Settled { lease, change, .. } = settled;
         let id = lease.id();
         self.held.remove(&id);
         let error = change.error().unwrap_or_default();
@@ -231,23 +236,18 @@ impl<'a> Ledger<'a> {
                 ));
             }
         }
+        told.iter().for_each(|attempt| self.journal.attempt(attempt));
         match change.to() {
-            Move::Sent => {
-                self.summary.sent += 1;
-                let took = send_ms.unwrap_or_default();
-                self.journal.note(&format!("mail {id}: sent in {took} ms"));
-            }
-            Move::Again { .. } if change.attempts() > attempts => {
-                self.summary.deferred += 1;
-                let attempt = change.attempts();
-                self.journal.warn(&format!("mail {id}: deferred, attempt {attempt}: {error}"));
-            }
+            Move::Sent => self.summary.sent += 1,
+            Move::Again { .. } if change.attempts() > attempts => self.summary.deferred += 1,
             Move::Again { .. } => {
                 self.journal.note(&format!("mail {id}: back in the queue {error}"))
             }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
-                self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+                if told.is_empty() {
+                    self.journal.warn(&format!("mail {id}: FAILED {}: {error}", failure.word()));
+                }
             }
         }
     }

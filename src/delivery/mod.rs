@@ -5,6 +5,7 @@
 //! reports it, the writer commits what is waiting, and only then does the sender end its next mail. So a crash leaves
 //! at most one mail a road of which nobody knows whether it went.
 
+mod attempt;
 mod crew;
 mod desk;
 mod ledger;
@@ -12,6 +13,7 @@ mod prepare;
 mod sender;
 mod writer;
 
+pub use attempt::{Attempt, Verdict};
 pub use prepare::Workshop;
 
 use crate::domain::fault::Fault;
@@ -97,8 +99,10 @@ pub struct Summary {
 pub trait Journal: Sync {
     /// Something an admin must know.
     fn warn(&self, line: &str);
-    /// What became of one mail.
+    /// Something that only those who look closely want to know.
     fn note(&self, line: &str);
+    /// What became of one recipient of a mail, now that it is on disk.
+    fn attempt(&self, attempt: &Attempt);
 }
 
 /// Sends what is due until nothing is, a limit is met, or `stop` is set.

@@ -6,7 +6,7 @@ use crate::domain::message::{Mail, MailId, Outgoing};
 use crate::domain::outcome::{Outcome, Trouble};
 use crate::host;
 use crate::store::Lease;
-use crate::transport::Relay;
+use crate::transport::{Relay, Told};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,6 +35,7 @@ pub struct Finished {
     /// `None`: it was not begun, and goes back as it was.
     pub outcome: Option<Outcome>,
     pub send_ms: Option<i64>,
+    pub told: Told,
     /// Who waits for the record.
     pub clerk: Arc<Clerk>,
 }
@@ -141,12 +142,12 @@ impl Shift<'_> {
                     self.lay_back(Some(current));
                     return Some(trouble);
                 }
-                self.finish(current, outcome, None);
+                self.finish(current, outcome, None, Told::default());
                 self.lay_back(following);
                 return None;
             }
             let send_ms = i64::try_from(begun.elapsed().as_millis()).ok();
-            self.finish(current, outcome, send_ms);
+            self.finish(current, outcome, send_ms, relay.told());
             next = following;
             if self.sender.desk.is_closed() {
                 self.lay_back(next);
@@ -245,7 +246,12 @@ impl Shift<'_> {
         match self.sender.workshop.prepare(&job.mail, host::now_ms()) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
-                self.report(job, vec![], Some(Outcome::Defective { defect, words }), None);
+                self.report(
+                    job,
+                    vec![],
+                    Some(Outcome::Defective { defect, words }),
+                    (None, Told::default()),
+                );
                 None
             }
         }
@@ -255,14 +261,14 @@ impl Shift<'_> {
     fn lay_back(&mut self, ready: Option<Ready>) {
         let Some(ready) = ready else { return };
         if let Some(job) = self.sender.desk.put_back(ready.job) {
-            self.report(job, vec![], None, None);
+            self.report(job, vec![], None, (None, Told::default()));
         }
     }
 
-    fn finish(&mut self, ready: Ready, outcome: Outcome, send_ms: Option<i64>) {
+    fn finish(&mut self, ready: Ready, outcome: Outcome, send_ms: Option<i64>, told: Told) {
         let recipients =
             ready.outgoing.envelope.recipients.iter().map(ToString::to_string).collect();
-        self.report(ready.job, recipients, Some(outcome), send_ms);
+        self.report(ready.job, recipients, Some(outcome), (send_ms, told));
     }
 
     fn report(
@@ -270,7 +276,7 @@ impl Shift<'_> {
         job: Job,
         recipients: Vec<String>,
         outcome: Option<Outcome>,
-        send_ms: Option<i64>,
+        (send_ms, told): (Option<i64>, Told),
     ) {
         self.asked += 1;
         self.sender.tell(Report::Outcome(Box::new(Finished {
@@ -280,6 +286,7 @@ impl Shift<'_> {
             recipients,
             outcome,
             send_ms,
+            told,
             clerk: Arc::clone(&self.clerk),
         })));
     }

@@ -60,6 +60,12 @@ impl Journal for Lines {
     }
 
     fn note(&self, _: &str) {}
+
+    fn attempt(&self, attempt: &Attempt) {
+        let Attempt { id, to, attempt, status, code, message, .. } = attempt;
+        let (status, code) = (status.word(), code.unwrap_or_default());
+        self.warn(&format!("{} {to} {attempt} {status} {code} {message}", id.0));
+    }
 }
 
 struct House {

@@ -1,5 +1,6 @@
 //! The one writer: hears what the senders report, books it, and keeps their desks full.
 
+use super::attempt::attempts;
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
 use super::ledger::{Done, Ledger};
@@ -150,12 +151,22 @@ impl<'a> Writer<'a, '_> {
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
         match mail {
-            Err(words) => {
-                self.ledger.settle(lease, state::unreadable(&words), (lane, 0), None, None)
-            }
+            Err(words) => self.ledger.settle(
+                lease,
+                state::unreadable(&words),
+                (lane, 0),
+                None,
+                (None, vec![]),
+            ),
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
-                self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
+                self.ledger.settle(
+                    lease,
+                    state::expire(&mail),
+                    (lane, attempts),
+                    None,
+                    (None, vec![]),
+                );
             }
             Ok(mail) => self.posts[lane].desk.put(Job { lease, mail }),
         }
@@ -170,7 +181,7 @@ impl<'a> Writer<'a, '_> {
         for Job { lease, mail } in self.posts[lane].close() {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
-            self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
+            self.ledger.settle(lease, change, (lane, mail.attempt_count), None, (None, vec![]));
         }
     }
 
@@ -205,7 +216,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, send_ms, clerk } = finished;
+        let Finished { lane, lease, mail, recipients, outcome, send_ms, told, clerk } = finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
         let change = match &outcome {
@@ -221,7 +232,14 @@ impl<'a> Writer<'a, '_> {
             self.close_lane(lane, Some(&trouble.words));
             self.trip(lane, trouble, now);
         }
-        self.ledger.settle(lease, change, (lane, mail.attempt_count), send_ms, Some(clerk));
+        let plan = self.ledger.plan;
+        let relay = (plan.lanes[lane].scope.as_str(), &told);
+        let times = (send_ms.unwrap_or_default(), now);
+        let attempts = outcome.map_or_else(Vec::new, |outcome| {
+            attempts(&mail, &recipients, &outcome, &change, relay, times)
+        });
+        let waiting = (lane, mail.attempt_count);
+        self.ledger.settle(lease, change, waiting, send_ms, (Some(clerk), attempts));
     }
 
     /// An outage: the breaker says until when to leave the road alone.

@@ -11,6 +11,16 @@ mod samples;
 
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::Outcome;
+use std::time::Duration;
+
+/// What is worth telling of a mail that was handed over, beside its outcome.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// How long it took to make a connection; nothing where one was kept.
+    pub connecting: Duration,
+    /// The server's words when it accepted the mail.
+    pub answer: Option<String>,
+}
 
 /// One road, used by one thread. It may keep a connection open between mails.
 pub trait Relay: Send {
@@ -29,6 +39,11 @@ pub trait Relay: Send {
         next: Option<&Outgoing>,
         before_end: &mut dyn FnMut() -> bool,
     ) -> Outcome;
+
+    /// What the last `deliver` can tell of itself, for the log.
+    fn told(&self) -> Told {
+        Told::default()
+    }
 
     /// Ends the session politely, without waiting long for an answer.
     fn close(&mut self);

@@ -23,24 +23,27 @@ mod tests;
 
 pub use settings::{Auth, Secret, Settings, Tls};
 
-use super::Relay;
+use super::{Relay, Told};
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::{Outcome, Trouble};
 use pipeline::{Desk, Halt, Offer, Then};
 use session::{Clock, Session};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A road to one SMTP server. It connects when the first mail comes.
 pub struct SmtpRelay {
     settings: Arc<Settings>,
     session: Option<Session>,
     desk: Desk,
+    told: Told,
 }
 
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay { settings, session: None, desk: Desk { block: Vec::new(), data_early: true } }
+        let desk = Desk { block: Vec::new(), data_early: true, answer: None };
+        SmtpRelay { settings, session: None, desk, told: Told::default() }
     }
 
     /// Connects, logs in and leaves again: whether the road is there, without a mail.
@@ -61,7 +64,10 @@ impl SmtpRelay {
             }
             session.quit();
         }
-        Ok((Session::open(clock)?, false))
+        let began = Instant::now();
+        let opened = Session::open(clock);
+        self.told.connecting += began.elapsed();
+        Ok((opened?, false))
     }
 }
 
@@ -77,6 +83,7 @@ impl Relay for SmtpRelay {
         let mut allowed = None;
         let mut allow = || *allowed.get_or_insert_with(&mut *before_end);
         let mut was_reopened = false;
+        self.told = Told::default();
         loop {
             let (mut session, was_kept) = match self.ready(mail, &clock) {
                 Ok(ready) => ready,
@@ -96,6 +103,7 @@ impl Relay for SmtpRelay {
                     continue;
                 }
             };
+            self.told.answer = self.desk.answer.take();
             match then {
                 Then::Keep => self.session = Some(session),
                 Then::Quit => session.quit(),
@@ -103,6 +111,10 @@ impl Relay for SmtpRelay {
             }
             return outcome;
         }
+    }
+
+    fn told(&self) -> Told {
+        self.told.clone()
     }
 
     fn close(&mut self) {

@@ -43,6 +43,8 @@ pub(super) struct Desk {
     /// Whether DATA may be sent before the answers to RCPT are known. A server that says 354 although it refused
     /// everybody would take an empty message for a mail; it is not asked that way again.
     pub(super) data_early: bool,
+    /// The server's words when it accepted the mail.
+    pub(super) answer: Option<String>,
 }
 
 /// One mail being offered.
@@ -167,6 +169,7 @@ impl Offer<'_> {
                     let answer = Answer::Garbage(why.to_owned());
                     return (unknown(screened.fates, &answer), Then::Drop);
                 }
+                self.desk.answer = Some(answer.to_string());
                 settle(&mut screened.fates, &Fate::Accepted);
                 (answered(screened.fates), then)
             }
