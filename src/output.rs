@@ -3,7 +3,10 @@
 //! Control characters that came with data never reach a terminal as they are, nothing is coloured, a line is written
 //! in one piece, and a reader that went away ends the command quietly.
 
+mod progress;
 mod record;
+
+pub use progress::Progress;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -125,12 +128,22 @@ impl Output {
         }
     }
 
+    /// Begins to show how far a command is, on a terminal.
+    pub fn progress(&self, verb: &'static str, total: u64) -> Progress {
+        Progress::begin(verb, total, self.most < Level::Notice)
+    }
+
+    /// Whether somebody looks: to count beforehand is only worth it then.
+    pub fn is_watched(&self) -> bool {
+        self.most >= Level::Notice && io::stderr().is_terminal()
+    }
+
     fn tell(&self, level: Level, line: &str) {
         let prefix = match self.to_journal {
             true => format!("<{}>", level.priority()),
             false => String::new(),
         };
-        let text = format!("{prefix}{}\n", tame_line(line));
+        let text = format!("{}{prefix}{}\n", progress::clear(), tame_line(line));
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

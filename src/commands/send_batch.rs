@@ -1,8 +1,10 @@
 //! `mailq send-batch`: send what is due.
 
+mod log;
+
 use super::{Context, value};
 use crate::config::{self, Config, Dkim, Road};
-use crate::delivery::{self, Attempt, Journal, Lane, Plan, RelayMaker, Summary, Verdict, Workshop};
+use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
@@ -10,7 +12,7 @@ use crate::domain::state::Status;
 use crate::exit;
 use crate::host;
 use crate::mime::Defaults;
-use crate::output::{Level, Output};
+use crate::output::Level;
 use crate::spool::Spool;
 use crate::store::{Access, Filter};
 use crate::templates::Templates;
@@ -19,6 +21,7 @@ use crate::transport::sendmail::SendmailRelay;
 use crate::transport::smtp::{self, SmtpRelay};
 use anyhow::{Context as _, Result};
 use clap::Args;
+use log::Log;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -73,45 +76,12 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
-    let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
+    let log = Log::new(&store, &args, context)?;
+    let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
+    drop(log);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
-}
-
-impl Journal for Output {
-    fn warn(&self, line: &str) {
-        self.say(Level::Warning, line);
-    }
-
-    fn note(&self, line: &str) {
-        self.say(Level::Detail, line);
-    }
-
-    fn attempt(&self, attempt: &Attempt) {
-        let level = match attempt.status {
-            Verdict::Sent => Level::Notice,
-            Verdict::Deferred | Verdict::Unknown => Level::Warning,
-            Verdict::Failed => Level::Error,
-        };
-        let seconds = |ms: i64| (ms as f64 / 10.0).round() / 100.0;
-        let delays = attempt.delays.map(|ms| seconds(ms).to_string()).join("/");
-        self.record(
-            level,
-            &[
-                ("id", json!(attempt.id.0)),
-                ("queue", json!(attempt.queue)),
-                ("to", json!(attempt.to)),
-                ("relay", json!(attempt.relay)),
-                ("attempt", json!(attempt.attempt)),
-                ("status", json!(attempt.status.word())),
-                ("code", json!(attempt.code)),
-                ("delay", json!(seconds(attempt.delay))),
-                ("delays", json!(delays)),
-                ("message", json!(attempt.message)),
-            ],
-        );
-    }
 }
 
 fn tell(summary: &Summary, context: &Context) -> Result<()> {

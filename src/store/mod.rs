@@ -25,7 +25,7 @@ pub use breaker::Breaker;
 pub use claim::{Arm, Claimed, Lease};
 pub use enqueue::Enqueued;
 pub use place::warning as network_warning;
-pub use prune::Pruning;
+pub use prune::{Pruned, Pruning};
 pub use read::Filter;
 pub use record::{Recorded, Settled};
 pub use stats::Stats;

@@ -78,7 +78,9 @@ pub(super) fn mails(
     let base = Request::of(args, house)?;
     let mut bad = 0;
     let mut mails = Vec::new();
+    let mut progress = house.context.output.progress("checking", text.lines().count() as u64);
     let mut take = |number: u64, line: Result<Line, String>| {
+        progress.add(1);
         let mail = line
             .and_then(|line| one(line, &base, house, warnings).map_err(|fault| fault.to_string()));
         match mail {
