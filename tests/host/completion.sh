@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Bash completes as the package has it: bash-completion loads the file by the command's name, and Tab does the rest.
 set -euo pipefail
-# shellcheck source=tests/host/expect.sh
+# shellcheck source=tests/host/expect.sh disable=SC1091
 . "$(dirname "$(readlink -f "$0")")/expect.sh"
 
 # What Tab makes of a line: an interactive bash on a terminal of its own is asked, as a user would.

@@ -3,7 +3,7 @@
 # the mail in a Maildir. Inside the machine of run.sh; `first_mail.sh again` is the same after a reboot.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
-# shellcheck source=tests/host/expect.sh
+# shellcheck source=tests/host/expect.sh disable=SC1091
 . "$here/expect.sh"
 mta=/srv/mta
 

@@ -2,7 +2,7 @@
 # The units under a real systemd: inside the machine of run.sh, where the package is installed.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
-# shellcheck source=tests/host/expect.sh
+# shellcheck source=tests/host/expect.sh disable=SC1091
 . "$here/expect.sh"
 db=/var/lib/mailq/mailq.db
 out=/var/lib/mailq/out
@@ -118,6 +118,19 @@ expect "how it ended" success "$(systemctl show -P Result mailq-send.service)"
 systemctl start mailq-send.service
 expect "each once" 30 "$(sent .eml)"
 expect "all of them" 30 "$(query "SELECT count(*) FROM email_messages WHERE status = 'SENT' AND id > 1")"
+
+echo "how far a run is, on a terminal only"
+for terminal in yes no; do
+    for ((n = 0; n < 24; n++)); do insert; done
+    if [ "$terminal" = yes ]; then
+        said=$(script -qec 'runuser -u mailq -- mailq send-batch' /dev/null </dev/null)
+        contains "$said" 'sending [' '/24 ' '/s  ' ' left' 'status=sent' 'sent 24, deferred 0'
+    else
+        said=$(runuser -u mailq -- mailq send-batch 2>&1)
+        [[ $said != *'sending ['* && $said != *$'\r'* ]] || fail "progress in a pipe: $said"
+        contains "$said" 'sent 24, deferred 0'
+    fi
+done
 
 echo "what the journal shows"
 configure '[transport]' 'kind = "file"' "directory = \"$out\""
