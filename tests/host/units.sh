@@ -120,6 +120,7 @@ expect "each once" 30 "$(sent .eml)"
 expect "all of them" 30 "$(query "SELECT count(*) FROM email_messages WHERE status = 'SENT' AND id > 1")"
 
 echo "how far a run is, on a terminal only"
+start_over
 for terminal in yes no; do
     for ((n = 0; n < 24; n++)); do insert; done
     if [ "$terminal" = yes ]; then
