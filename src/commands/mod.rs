@@ -152,10 +152,14 @@ pub fn main() -> u8 {
     let output = Output::new(most, crate::config::journal_stream().as_deref())
         .painting(crate::config::may_paint());
     let Global { config, db, json, .. } = cli.global;
-    let result = Config::load(config, db)
-        .map_err(anyhow::Error::from)
-        .and_then(|config| dispatch(cli.verb, &Context { config, output, json }));
-    result.unwrap_or_else(|error| exit::report(&error, &output))
+    match Config::load(config, db) {
+        Ok(config) => {
+            let output = output.with_json_log(config.has_json_log());
+            let result = dispatch(cli.verb, &Context { config, output, json });
+            result.unwrap_or_else(|error| exit::report(&error, &output))
+        }
+        Err(fault) => exit::report(&fault.into(), &output),
+    }
 }
 
 fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {

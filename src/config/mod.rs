@@ -178,6 +178,11 @@ impl Config {
         self.text(None, "reply_to")
     }
 
+    /// Whether the lines on stderr are JSON.
+    pub fn has_json_log(&self) -> bool {
+        self.text(None, "log").as_deref() == Some("json")
+    }
+
     /// The queues that were named, the first is the most urgent.
     pub fn queues(&self) -> &[String] {
         self.entries.queues()

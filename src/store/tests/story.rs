@@ -76,6 +76,7 @@ fn counters_only_grow_and_survive_prune() {
         pause: Duration::ZERO,
         archive: None,
         dry_run: false,
+        gone: &|_| {},
     };
     bench.store.prune(pruning).unwrap();
     let of = |queue: &str, label: &str, value| (queue.to_owned(), label.to_owned(), value);
