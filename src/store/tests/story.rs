@@ -42,7 +42,7 @@ fn a_sender_that_died_is_part_of_the_story() {
     let past = bench.store.history(id).unwrap();
     assert_eq!(past[0].outcome, "lost");
     assert!(past[0].message.as_ref().unwrap().contains("dead"), "{past:?}");
-    assert_eq!(counter(&bench, Counter::Reaped), [(String::new(), String::new(), 1)]);
+    assert_eq!(counter(&bench, Counter::Reaped), [("default".to_owned(), String::new(), 1)]);
 }
 
 #[test]
