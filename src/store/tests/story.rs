@@ -122,3 +122,20 @@ fn nothing_of_a_held_queue_is_claimed_and_its_time_goes_on() {
     assert!(!bench.store.release("default").unwrap());
     assert_eq!(bench.claim("w", NOW).len(), 1);
 }
+
+#[test]
+fn odd_times_past_the_checks_end_no_figures() {
+    let mut bench = bench();
+    bench.enqueue(4);
+    bench.sql(&format!(
+        "PRAGMA ignore_check_constraints = 1;
+         UPDATE email_messages SET status = 'SENT', finished_at = {NOW} + 0.5, send_ms = 'x' WHERE id = 1;
+         UPDATE email_messages SET status = 'FAILED', finished_at = 'never', failure = x'ff', error_message = 7 WHERE id = 2;
+         UPDATE email_messages SET next_attempt_at = 'soon', queue = x'ff' WHERE id = 3;
+         INSERT INTO mailq_attempts VALUES (4, 1, 'then', x'ff', 1, 2, 3, 'y', x'ff41', 5)"
+    ));
+    let stats = bench.store.stats(&[], 0, NOW + 10).unwrap();
+    assert!(!stats.queues.is_empty());
+    assert_eq!(bench.store.history(MailId(4)).unwrap().len(), 1);
+    bench.store.counters().unwrap();
+}
