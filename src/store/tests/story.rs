@@ -17,7 +17,7 @@ fn counter(bench: &Bench, counter: Counter) -> Vec<(String, String, i64)> {
 }
 
 #[test]
-fn each_attempt_is_kept_the_last_twenty_and_no_longer_than_the_mail() {
+fn the_first_and_the_last_attempts_are_kept_and_no_longer_than_the_mail() {
     let mut bench = bench();
     let id = bench.enqueue(1)[0];
     bench.sql("UPDATE email_messages SET max_attempts = 1000");
@@ -26,7 +26,8 @@ fn each_attempt_is_kept_the_last_twenty_and_no_longer_than_the_mail() {
     }
     go(&mut bench, Fate::Accepted);
     let past = bench.store.history(id).unwrap();
-    assert_eq!((past.len(), past[0].attempt, past[19].attempt), (20, 6, 25));
+    let numbers: Vec<i64> = past.iter().map(|one| one.attempt).collect();
+    assert_eq!(numbers, std::iter::once(1).chain(7..=25).collect::<Vec<_>>());
     assert_eq!(past[0].message.as_deref(), Some("450 4.2.0 later"));
     assert_eq!((past[19].outcome.as_str(), past[19].relay.as_deref()), ("sent", Some("mx:25")));
     bench.sql("DELETE FROM email_messages");
