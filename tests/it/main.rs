@@ -45,6 +45,7 @@ mod stopped;
 mod story;
 mod suppress;
 mod thresholds;
+mod work;
 
 use std::fs;
 use std::path::Path;
