@@ -28,9 +28,11 @@ mod wait;
 use crate::config::Config;
 use crate::domain::fault::Fault;
 use crate::exit;
+use crate::host;
 use crate::output::{Level, Output};
 use crate::store::{self, Access, Store};
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Where the help shows what every command takes: behind the command's own options.
@@ -132,6 +134,15 @@ impl Context {
             self.output.say(Level::Warning, &warning);
         }
         Store::open(path, access)
+    }
+}
+
+impl Context {
+    /// Notes what a run did, for `stats`. The work is done: that this cannot be noted takes nothing of it back.
+    fn note_run(&self, store: &mut Store, command: &str, result: &Value) {
+        if let Err(fault) = store.note_run(command, &result.to_string(), host::now_ms()) {
+            self.output.say(Level::Warning, &format!("cannot note this run: {fault}"));
+        }
     }
 }
 

@@ -102,7 +102,7 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
         "sent": sent, "failed": failed, "attachments": files, "attachment_bytes": swept.bytes,
     });
     if !args.dry_run {
-        store.note_run("prune", &result.to_string(), host::now_ms())?;
+        context.note_run(&mut store, "prune", &result);
     }
     if context.json {
         result["dry_run"] = args.dry_run.into();

@@ -82,26 +82,24 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let log = Log::new(&store, &args, context)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
     drop(log);
-    note(&mut store, &summary, context)?;
+    note(&mut store, &summary, context);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
 }
 
 /// Notes a run that ended well, for whoever watches the timer.
-fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
+fn note(store: &mut Store, summary: &Summary, context: &Context) {
     let Summary { sent, deferred, failed, reaped, expired, suppressed, .. } = summary;
     if !summary.outages.is_empty() {
-        return Ok(());
+        return;
     }
     if sent + deferred + failed + reaped + expired + suppressed > 0 {
-        let result = as_json(summary).to_string();
-        store.note_run("send-batch", &result, host::now_ms())?;
+        context.note_run(store, "send-batch", &as_json(summary));
     } else if let Err(e) = store.note_idle_run() {
         let words = format!("cannot note that nothing was due: {e}");
         context.output.say(Level::Detail, &words);
     }
-    Ok(())
 }
 
 fn as_json(summary: &Summary) -> Value {

@@ -5,8 +5,10 @@
 //! write into a file that is gone.
 
 use super::counter::{Counter, Counts};
-use super::{MODE, Settled, Store, lend, row};
+use super::{MODE, Settled, Store, history, lend, row};
+use crate::domain::attempt::Attempt;
 use crate::domain::fault::{Fault, Kind, Need, words_of};
+use crate::domain::message::MailId;
 use crate::domain::state::Move;
 use rusqlite::named_params;
 use serde::{Deserialize, Serialize};
@@ -109,6 +111,7 @@ fn replay(tx: &rusqlite::Transaction<'_>, entry: &Entry) -> Result<(), rusqlite:
         while let Some(one) = sent.next()? {
             let queue = row::lossy(one, 0)?.unwrap_or_default();
             counts.add(Counter::Sent, &queue, "", 1);
+            history::add(tx, MailId(entry.id), &Attempt::journaled(entry.at))?;
         }
         counts.write(tx)?;
     } else {

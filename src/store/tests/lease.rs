@@ -123,6 +123,8 @@ fn the_journal_is_replayed_once() {
     assert_eq!(bench.store.replay_journal().unwrap(), 1);
     assert_eq!((bench.status(ids[0]), bench.status(ids[1])), ("SENT".into(), "SENDING".into()));
     assert_eq!(bench.store.replay_journal().unwrap(), 0);
+    let told = bench.store.history(ids[0]).unwrap();
+    assert_eq!((told.len(), told[0].outcome.as_str()), (1, "sent"));
 }
 
 #[test]
