@@ -21,7 +21,9 @@ With thresholds, stats ends with 0, 1 (warning) or 2 (critical).
 pub const ENQUEUE: &str = "\
 Values:
   A duration is written 90s, 2m, 1h 30m or 30d. TIME is 2026-12-24T09:00:00+01:00,
-  2026-12-24T08:00:00Z or +2d; without a zone it is this host's time, and mailq says so.
+  '2026-12-24 09:00 Europe/Berlin' or +2d; without a zone it is this host's time, and mailq
+  says so. A time that the clocks leave out is as much later; one that comes twice is the first
+  of the two; one that is past is now.
   A value that begins with @ names a file; text that begins with @ goes into a file.
 
 Examples:

@@ -2,8 +2,10 @@
 
 mod cancel;
 mod check;
+mod clock;
 mod enqueue;
 mod help;
+mod hook;
 mod list;
 mod named;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `mailq send-batch`: send what is due.
 
-use super::{Context, value};
+use super::{Context, hook, value};
 use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
@@ -76,6 +76,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
+    hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
@@ -92,8 +93,18 @@ impl Journal for Output {
 }
 
 fn tell(summary: &Summary, context: &Context) -> Result<()> {
-    let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
-        summary;
+    let Summary {
+        sent,
+        deferred,
+        failed,
+        failures: _,
+        outages,
+        limited,
+        reaped,
+        expired,
+        suppressed,
+        took,
+    } = summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);

@@ -17,6 +17,7 @@ mod writer;
 pub use prepare::Workshop;
 
 use crate::domain::fault::Fault;
+use crate::domain::message::MailId;
 use crate::domain::rate::Rate;
 use crate::domain::retry::Policy;
 use crate::store::{Breaker, Limited, Store};
@@ -94,6 +95,8 @@ pub struct Summary {
     pub sent: u64,
     pub deferred: u64,
     pub failed: u64,
+    /// Which they are.
+    pub failures: Vec<MailId>,
     /// The roads that are out, and why.
     pub outages: Vec<Breaker>,
     /// The queues with mails that a rate kept back when the run ended.

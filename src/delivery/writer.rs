@@ -101,6 +101,10 @@ fn tidy_up(
     summary.expired = store.expire(&max_age, plan.longest_wait_ms(), now)?;
     summary.reaped = (reaped.returned.len() + reaped.failed.len()) as u64;
     summary.failed = summary.expired + reaped.failed.len() as u64;
+    summary.failures = reaped.failed;
+    if summary.expired > 0 {
+        summary.failures.extend(store.expired_at(now)?);
+    }
     Ok(())
 }
 

@@ -25,6 +25,7 @@ mod enqueue;
 mod enqueue_refusals;
 mod exit_codes;
 mod help;
+mod hook;
 mod keys;
 mod layers;
 mod list_show;
