@@ -16,8 +16,9 @@
 -- Opens in SQLite 3.31 and later, with its JSON functions. All times are INTEGER milliseconds since 1970, UTC.
 
 CREATE TABLE IF NOT EXISTS email_messages (
-  -- Never reused, also after a prune.
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- Leave it to its default. Never reused, also after a prune.
+  id INTEGER PRIMARY KEY AUTOINCREMENT
+    CONSTRAINT "id: from 1 to 9007199254740991" CHECK (id BETWEEN 1 AND 9007199254740991),
 
   -- Which queue it waits in: letters, digits, "_", "-", ".".
   queue TEXT NOT NULL DEFAULT 'default'

@@ -1,7 +1,11 @@
 //! The only writer to stdout and stderr: results on the one, everything else on the other.
 //!
-//! Control characters that came with data never reach a terminal as they are, nothing is coloured, a line is written
-//! in one piece, and a reader that went away ends the command quietly.
+//! Control characters that came with data never reach a terminal as they are, nothing but a page on a terminal is
+//! coloured, a line is written in one piece, and a reader that went away ends the command quietly.
+
+mod page;
+
+pub use page::{Page, Piece, Table, Tone};
 
 use crate::domain::fault::words_of;
 use serde::Serialize;
@@ -37,6 +41,7 @@ impl Level {
 pub struct Output {
     most: Level,
     to_journal: bool,
+    may_paint: bool,
 }
 
 /// stdout cannot be written.
@@ -61,7 +66,30 @@ impl std::error::Error for Unwritable {}
 impl Output {
     /// Writes lines on stderr up to `most`; `journal` is the value of `$JOURNAL_STREAM`.
     pub fn new(most: Level, journal: Option<&str>) -> Output {
-        Output { most, to_journal: journal.is_some_and(is_stderr) }
+        Output { most, to_journal: journal.is_some_and(is_stderr), may_paint: false }
+    }
+
+    /// Lets a page be coloured where a terminal shows it.
+    pub fn painting(self, may_paint: bool) -> Output {
+        Output { may_paint, ..self }
+    }
+
+    /// How many columns the terminal has that stdout goes to; `None` where it goes elsewhere.
+    pub fn width(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        let size = stdout.is_terminal().then(|| terminal_size::terminal_size_of(&stdout)).flatten();
+        size.map(|(width, _)| usize::from(width.0))
+    }
+
+    /// Writes a page to stdout.
+    pub fn page(&self, page: &Page) -> Result<(), Unwritable> {
+        let paint = self.may_paint && io::stdout().is_terminal();
+        write_out(page.show(self.width(), paint).as_bytes())
+    }
+
+    /// Writes bytes to stdout as they are.
+    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Unwritable> {
+        write_out(bytes)
     }
 
     /// Writes `text`, which may have several lines, to stdout.
@@ -163,55 +191,6 @@ fn escape(text: &str, also: impl Fn(char) -> bool) -> String {
     safe
 }
 
-/// Rows of text in columns, ready to be printed.
-#[derive(Debug, Default)]
-pub struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// A table with these titles.
-    pub fn new(titles: &[&str]) -> Table {
-        Table { rows: vec![titles.iter().map(|title| (*title).to_owned()).collect()] }
-    }
-
-    pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-}
-
-/// Columns are as wide as their widest cell; numbers stand to the right.
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let rows: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(|cell| tame_line(cell)).collect()).collect();
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let is_number = |column: usize| {
-            let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column)).peekable();
-            cells.peek().is_some() && cells.all(|cell| cell.parse::<f64>().is_ok() || cell == "-")
-        };
-        let layout: Vec<(usize, bool)> = (0..columns).map(|c| (width(c), is_number(c))).collect();
-        for row in &rows {
-            let mut line = String::new();
-            for (cell, (width, is_number)) in row.iter().zip(&layout) {
-                if !line.is_empty() {
-                    line.push_str("  ");
-                }
-                match is_number {
-                    true => line.push_str(&format!("{cell:>width$}")),
-                    false => line.push_str(&format!("{cell:<width$}")),
-                }
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,14 +208,6 @@ mod tests {
         assert!(text.chars().all(|c| !is_unsafe(c)), "{text}");
         let back: String = serde_json::from_str(&text).unwrap();
         assert_eq!(back, "\u{1b}\u{7f}\u{9b}\u{202e}ü\n");
-    }
-
-    #[test]
-    fn numbers_stand_to_the_right() {
-        let mut table = Table::new(&["queue", "sent"]);
-        table.row(vec!["default".into(), "7".into()]);
-        table.row(vec!["bulk".into(), "1200".into()]);
-        assert_eq!(table.to_string(), "queue    sent\ndefault     7\nbulk     1200\n");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! all that came in one read after one delay, as a network with that round trip would. When its standard input ends it
 //! prints what it saw as JSON and ends.
 //!
-//! `peer talk PORT CONNECTIONS MAILS` is a plain sequential dialogue: MAIL, RCPT, DATA, and the message with its dot,
-//! each answered before the next. It prints mails a second.
+//! `peer talk PORT CONNECTIONS MAILS [--sync FILE]` is a plain sequential dialogue: MAIL, RCPT, DATA, and the message with
+//! its dot, each answered before the next. With `--sync` each connection writes a page for each mail and waits until the
+//! disk has it, as whoever keeps a record must. It prints mails a second.
 
 use std::collections::HashMap;
 use std::env;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process;
@@ -25,13 +27,16 @@ fn main() {
             let pipelining = !args.iter().any(|arg| arg == "--no-pipelining");
             serve(number(1) as u16, Duration::from_millis(delay as u64), pipelining);
         }
-        Some("talk") => talk(number(1) as u16, number(2), number(3)),
+        Some("talk") => {
+            let record = args.iter().position(|arg| arg == "--sync").and_then(|at| args.get(at + 1));
+            talk(number(1) as u16, number(2), number(3), record.map(String::as_str));
+        }
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("usage: peer serve PORT [--delay MS] [--no-pipelining] | peer talk PORT CONNECTIONS MAILS");
+    eprintln!("usage: peer serve PORT [--delay MS] [--no-pipelining] | peer talk PORT CONNECTIONS MAILS [--sync FILE]");
     process::exit(64)
 }
 
@@ -138,17 +143,20 @@ fn message_id(message: &[u8]) -> &[u8] {
     &rest[..find(rest, b"\r\n").unwrap_or(rest.len())]
 }
 
-fn talk(port: u16, connections: usize, mails: usize) {
+fn talk(port: u16, connections: usize, mails: usize, record: Option<&str>) {
     let begun = Instant::now();
     let share = move |nth: usize| mails / connections + usize::from(nth < mails % connections);
     let threads: Vec<_> = (0..connections)
-        .map(|nth| thread::spawn(move || converse(port, nth, share(nth)).expect("the dialogue broke")))
+        .map(|nth| {
+            let record = record.map(|path| File::create(format!("{path}.{nth}")).expect("cannot write the record"));
+            thread::spawn(move || converse(port, nth, share(nth), record).expect("the dialogue broke"))
+        })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("a dialogue panicked"));
     println!("{:.1}", mails as f64 / begun.elapsed().as_secs_f64());
 }
 
-fn converse(port: u16, nth: usize, mails: usize) -> io::Result<()> {
+fn converse(port: u16, nth: usize, mails: usize, mut record: Option<File>) -> io::Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
     let mut replies = BufReader::new(stream.try_clone()?);
@@ -175,6 +183,10 @@ fn converse(port: u16, nth: usize, mails: usize) -> io::Result<()> {
         let message = format!("Message-ID: <{nth}.{mail}@example.com>\r\nSubject: s\r\n\r\n{filler}.\r\n");
         stream.write_all(message.as_bytes())?;
         hear()?;
+        if let Some(file) = &mut record {
+            file.write_all(&[0; 4096])?;
+            file.sync_data()?;
+        }
     }
     stream.write_all(b"QUIT\r\n")?;
     hear()

@@ -25,6 +25,9 @@ _mailq() {
             mailq,enqueue)
                 cmd="mailq__subcmd__enqueue"
                 ;;
+            mailq,hold)
+                cmd="mailq__subcmd__hold"
+                ;;
             mailq,list)
                 cmd="mailq__subcmd__list"
                 ;;
@@ -33,6 +36,9 @@ _mailq() {
                 ;;
             mailq,reap)
                 cmd="mailq__subcmd__reap"
+                ;;
+            mailq,release)
+                cmd="mailq__subcmd__release"
                 ;;
             mailq,render)
                 cmd="mailq__subcmd__render"
@@ -51,6 +57,9 @@ _mailq() {
                 ;;
             mailq,suppress)
                 cmd="mailq__subcmd__suppress"
+                ;;
+            mailq,wait)
+                cmd="mailq__subcmd__wait"
                 ;;
             mailq__subcmd__suppress,add)
                 cmd="mailq__subcmd__suppress__subcmd__add"
@@ -71,7 +80,7 @@ _mailq() {
 
     case "${cmd}" in
         mailq)
-            opts="-v -q -h -V --config --db --json --verbose --quiet --help --version enqueue send-batch reap prune stats list show retry cancel suppress render check"
+            opts="-v -q -h -V --config --db --json --verbose --quiet --help --version enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -93,7 +102,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__cancel)
-            opts="-v -q -h --status --queue --failure --to --since --yes --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --yes --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -115,7 +124,27 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --template)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -286,8 +315,34 @@ _mailq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mailq__subcmd__hold)
+            opts="-v -q -h --reason --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mailq__subcmd__list)
-            opts="-v -q -h --status --queue --failure --to --since --limit --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --sort --limit --ids --histogram --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -309,12 +364,40 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --template)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --since)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "id due finished attempts" -- "${cur}"))
+                    return 0
+                    ;;
                 --limit)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --histogram)
+                    COMPREPLY=($(compgen -W "domain template queue" -- "${cur}"))
                     return 0
                     ;;
                 --config)
@@ -400,8 +483,30 @@ _mailq() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mailq__subcmd__release)
+            opts="-v -q -h --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mailq__subcmd__render)
-            opts="-v -q -h --template --locale --param --param-json --params --subject --body --html --mail --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --template --locale --param --param-json --params --subject --body --html --mail --output --needs --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -443,6 +548,10 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -459,7 +568,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__retry)
-            opts="-v -q -h --status --queue --failure --to --since --yes --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --yes --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -481,7 +590,27 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --template)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -543,7 +672,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__show)
-            opts="-v -q -h --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --rendered --raw --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -565,7 +694,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__stats)
-            opts="-v -q -h --since --queue --prometheus --html --output --max-pending-age --max-failed-ratio --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --since --queue --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -588,6 +717,10 @@ _mailq() {
                     return 0
                     ;;
                 --max-failed-ratio)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-silence)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -709,6 +842,32 @@ _mailq() {
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mailq__subcmd__wait)
+            opts="-v -q -h --timeout --config --db --json --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

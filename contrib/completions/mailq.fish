@@ -40,6 +40,9 @@ complete -c mailq -n "__fish_mailq_needs_command" -f -a "list" -d 'List mails'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "show" -d 'Show all of one mail, and why it did not go out'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "retry" -d 'Give FAILED mails another chance; make waiting ones due now'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "cancel" -d 'Take waiting mails out of the queue'
+complete -c mailq -n "__fish_mailq_needs_command" -f -a "hold" -d 'Hold queues: nothing of them is sent until they are released'
+complete -c mailq -n "__fish_mailq_needs_command" -f -a "release" -d 'Release queues that are held'
+complete -c mailq -n "__fish_mailq_needs_command" -f -a "wait" -d 'Wait until mails are SENT or FAILED'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "suppress" -d 'Say who is to get no mail'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "render" -d 'Show what a template makes of parameters'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "check" -d 'Look over configuration, database, templates, spool and smarthost'
@@ -61,7 +64,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l inline -d 'An im
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l header -d 'A further header (`Name: value`)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l list-unsubscribe -d 'Where a reader\'s mail program unsubscribes: an https address, at which one POST does it (RFC 8058)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l queue -d 'The queue it waits in' -r
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to send it: a time with its zone, or `+2d`' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to send it: `2026-12-24T09:00:00+01:00`, `2026-12-24 09:00 Europe/Berlin`, or `+2d`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long from now to send it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l expires-in -d 'Do not send it later than so long after it is due' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l key -d 'A name for this mail: the same one again stores no second mail, and prints the first one\'s id' -r
@@ -117,6 +120,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand stats" -l queue -d 'Only thi
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l output -d 'Replace this file with the figures, all at once, instead of printing them' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-pending-age -d 'Exit 1 if a mail is due for longer than this, 2 if for more than twice as long' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all' -r
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-silence -d 'Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l prometheus -d 'Print in Prometheus\' text format, for its textfile collector'
@@ -129,16 +133,30 @@ complete -c mailq -n "__fish_mailq_using_subcommand list" -l status -d 'Only mai
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l to -d 'Only mails to an address with this text in it' -r
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l since -d 'Only mails created since so long' -r
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l limit -d 'The newest so many' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l template -d 'Only mails with this template' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l key -d 'Only the mail with this idempotency key' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l group -d 'Only mails of this group' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l since -d 'Only mails created since then: so long ago (`2h`), or a TIME' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l until -l older-than -d 'Only mails created before then, so older than that' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l sort -d 'What to list by; the last in this order comes last' -r -f -a "id\t''
+due\t''
+finished\t''
+attempts\t''"
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l limit -d 'The last so many; 0 for all [default: 50, with --ids all]' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l histogram -d 'Count what waits by age in minutes, as Postfix\'s qshape does' -r -f -a "domain\t'The recipients\' domains; a mail counts once for each'
+template\t''
+queue\t''"
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l ids -d 'Print the ids alone, for `mailq retry -` and the like'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s q -l quiet -d 'Say only what is wrong on stderr'
-complete -c mailq -n "__fish_mailq_using_subcommand list" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand show" -l rendered -d 'Show the mail as it would go out now: who gets it, subject and text'
+complete -c mailq -n "__fish_mailq_using_subcommand show" -l raw -d 'Print the bytes that would go out now, attachments and signature included'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s q -l quiet -d 'Say only what is wrong on stderr'
@@ -147,7 +165,11 @@ complete -c mailq -n "__fish_mailq_using_subcommand retry" -l status -d 'Only ma
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l to -d 'Only mails to an address with this text in it' -r
-complete -c mailq -n "__fish_mailq_using_subcommand retry" -l since -d 'Only mails created since so long' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l template -d 'Only mails with this template' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l key -d 'Only the mail with this idempotency key' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l group -d 'Only mails of this group' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l since -d 'Only mails created since then: so long ago (`2h`), or a TIME' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l until -l older-than -d 'Only mails created before then, so older than that' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l yes -d 'Yes, all that the filter finds'
@@ -159,7 +181,11 @@ complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l status -d 'Only m
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l to -d 'Only mails to an address with this text in it' -r
-complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l since -d 'Only mails created since so long' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l template -d 'Only mails with this template' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l key -d 'Only the mail with this idempotency key' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l group -d 'Only mails of this group' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l since -d 'Only mails created since then: so long ago (`2h`), or a TIME' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l until -l older-than -d 'Only mails created before then, so older than that' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l yes -d 'Yes, all that the filter finds'
@@ -167,6 +193,26 @@ complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l json -d 'Print re
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -l reason -d 'Why: `stats`, `show` and the listing tell it' -r
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand release" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand release" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand release" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand release" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand release" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand release" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l timeout -d 'How long to wait at most [default: without end]' -r
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l json -d 'Print results as JSON'
@@ -212,8 +258,10 @@ complete -c mailq -n "__fish_mailq_using_subcommand render" -l subject -d 'The s
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l body -d 'Its text: the text, `@FILE`, or `-` for stdin; `@@` begins a text with an @' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l html -d 'Its HTML: the text or `@FILE`; `@@` begins a text with an @' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l mail -d 'Render this mail of the queue instead' -r
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l output -d 'Put it into this file: the whole message for a name that ends in `.eml`, its HTML for `.html`, its text for `.txt`' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l needs -d 'List the parameters that the template needs, and those that it can do without, instead'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -s q -l quiet -d 'Say only what is wrong on stderr'

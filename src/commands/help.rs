@@ -57,19 +57,46 @@ Examples:
   mailq prune --older-than 7d --status SENT --archive sent.jsonl";
 
 pub const STATS: &str = "\
+With thresholds the first line is the verdict, as monitoring plugins print it, and the exit
+code is 0 (ok), 1 (warning) or 2 (critical). What could not be looked at ends with a code of
+the table of mailq(1). The mails of a queue that is held count for no threshold of age.
+
 Examples:
   mailq stats
-  mailq stats --since 1h --max-pending-age 10m --max-failed-ratio 5%
+  mailq stats --since 1h --max-pending-age 10m --max-failed-ratio 5% --max-silence 15m
   mailq stats --prometheus --output /var/lib/node_exporter/mailq.prom";
 
 pub const LIST: &str = "\
 Examples:
   mailq list --status FAILED --since 1d
-  mailq list --to ada@example.com --json";
+  mailq list --to ada@example.com --json
+  mailq list --template welcome --failure render --ids | mailq retry -
+  mailq list --histogram domain";
 
 pub const SHOW: &str = "\
 Examples:
-  mailq show 17";
+  mailq show 17
+  mailq show 17 --rendered
+  mailq show 17 --raw > mail.eml";
+
+pub const HOLD: &str = "\
+The mails stay as they are; those whose time is over expire. `send-batch` leaves the queue
+out, and mails that are in hand go on to their end.
+
+Examples:
+  mailq hold newsletter --reason 'wrong template'";
+
+pub const RELEASE: &str = "\
+Examples:
+  mailq release newsletter";
+
+pub const WAIT: &str = "\
+Ends with 0 when all are SENT, with 65 when one FAILED, with 66 when one is not there, and
+with 75 when the time is over and one still waits. It only reads: nothing is sent faster.
+
+Examples:
+  mailq wait 17 --timeout 2m
+  mailq enqueue --to ada@example.com --subject Hi --body Hi | mailq wait - --timeout 5s";
 
 pub const RETRY: &str = "\
 Examples:
@@ -93,7 +120,8 @@ Examples:
 pub const RENDER: &str = "\
 Examples:
   mailq render --template welcome --param name=Ada
-  mailq render --mail 17";
+  mailq render --template welcome --needs
+  mailq render --mail 17 --output mail.eml";
 
 pub const CHECK: &str = "\
 Ends with the code of the first problem, and with 0 without one.

@@ -5,15 +5,19 @@ mod check;
 mod clock;
 mod enqueue;
 mod help;
+mod hold;
 mod hook;
 mod list;
+mod mail;
 mod named;
 #[cfg(test)]
 mod pages;
 mod prune;
 mod queue;
 mod reap;
+mod release;
 mod render;
+mod replace;
 mod retry;
 mod send_batch;
 mod show;
@@ -21,6 +25,7 @@ mod stats;
 mod suppress;
 mod usage;
 mod value;
+mod wait;
 
 use crate::config::Config;
 use crate::domain::fault::Fault;
@@ -91,6 +96,15 @@ enum Verb {
     /// Take waiting mails out of the queue.
     #[command(after_help = help::CANCEL)]
     Cancel(cancel::CancelArgs),
+    /// Hold queues: nothing of them is sent until they are released.
+    #[command(after_help = help::HOLD)]
+    Hold(hold::HoldArgs),
+    /// Release queues that are held.
+    #[command(after_help = help::RELEASE)]
+    Release(release::ReleaseArgs),
+    /// Wait until mails are SENT or FAILED.
+    #[command(after_help = help::WAIT)]
+    Wait(wait::WaitArgs),
     /// Say who is to get no mail.
     #[command(after_help = help::SUPPRESS)]
     Suppress(suppress::SuppressArgs),
@@ -137,7 +151,8 @@ pub fn main() -> u8 {
         (_, true) => Level::Error,
         _ => Level::Notice,
     };
-    let output = Output::new(most, crate::config::journal_stream().as_deref());
+    let output = Output::new(most, crate::config::journal_stream().as_deref())
+        .painting(crate::config::may_paint());
     let Global { config, db, json, .. } = cli.global;
     let result = Config::load(config, db)
         .map_err(anyhow::Error::from)
@@ -157,6 +172,9 @@ fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
         Some(Verb::Show(args)) => show::run(&args, context),
         Some(Verb::Retry(args)) => retry::run(&args, context),
         Some(Verb::Cancel(args)) => cancel::run(&args, context),
+        Some(Verb::Hold(args)) => hold::run(&args, context),
+        Some(Verb::Release(args)) => release::run(&args, context),
+        Some(Verb::Wait(args)) => wait::run(&args, context),
         Some(Verb::Suppress(args)) => suppress::run(&args, context),
         Some(Verb::Render(args)) => render::run(args, context),
         Some(Verb::Check(args)) => check::run(&args, context),

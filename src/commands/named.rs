@@ -2,8 +2,7 @@
 
 use super::{Context, value};
 use crate::domain::fault::{Fault, Kind};
-use crate::domain::message::MailId;
-use crate::domain::retry::millis;
+use crate::domain::message::{MailId, is_name};
 use crate::domain::state::Status;
 use crate::exit;
 use crate::host;
@@ -12,7 +11,6 @@ use crate::store::{Access, Filter, Store};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Map, Value};
-use std::time::Duration;
 
 /// Which mails.
 #[derive(Debug, Args, Default)]
@@ -29,23 +27,43 @@ pub struct Which {
     /// Only mails to an address with this text in it.
     #[arg(long, value_name = "TEXT", value_parser = value::text())]
     to: Option<String>,
-    /// Only mails created since so long.
-    #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
-    since: Option<Duration>,
+    /// Only mails with this template.
+    #[arg(long, value_name = "NAME", value_parser = value::text())]
+    template: Vec<String>,
+    /// Only the mail with this idempotency key.
+    #[arg(long, value_name = "KEY", value_parser = value::text())]
+    key: Vec<String>,
+    /// Only mails of this group.
+    #[arg(long, value_name = "GROUP", value_parser = value::text())]
+    group: Vec<String>,
+    /// Only mails created since then: so long ago (`2h`), or a TIME.
+    #[arg(long, value_name = "DURATION|TIME", value_parser = value::text(), allow_hyphen_values = true)]
+    since: Option<String>,
+    /// Only mails created before then, so older than that.
+    #[arg(long, value_name = "DURATION|TIME", visible_alias = "older-than", value_parser = value::text(), allow_hyphen_values = true)]
+    until: Option<String>,
 }
 
 impl Which {
     /// The same for the store.
-    pub fn filter(&self, limit: Option<u64>) -> Filter {
-        Filter {
+    pub fn filter(&self, limit: Option<u64>) -> Result<Filter, Fault> {
+        let now = host::now_ms();
+        let past = |option: &str, text: &Option<String>| {
+            text.as_ref().map(|text| value::past(option, text, now)).transpose()
+        };
+        Ok(Filter {
             statuses: self.status.clone(),
             queues: self.queue.clone(),
             failures: self.failure.clone(),
             recipient: self.to.clone(),
-            created_since: self.since.map(|since| host::now_ms().saturating_sub(millis(since))),
+            templates: self.template.clone(),
+            keys: self.key.clone(),
+            groups: self.group.clone(),
+            created_since: past("--since", &self.since)?,
+            created_until: past("--until", &self.until)?,
             limit,
             ..Filter::default()
-        }
+        })
     }
 
     /// Whether anything narrows it down.
@@ -54,7 +72,11 @@ impl Which {
             && self.queue.is_empty()
             && self.failure.is_empty()
             && self.to.is_none()
+            && self.template.is_empty()
+            && self.key.is_empty()
+            && self.group.is_empty()
             && self.since.is_none()
+            && self.until.is_none()
     }
 }
 
@@ -147,7 +169,7 @@ impl Targets {
                 .into());
         }
         if ids.is_empty() {
-            let found = context.store(Access::Read)?.list(&which.filter(None))?;
+            let found = context.store(Access::Read)?.ids(&which.filter(None)?)?;
             if !yes {
                 return Err(Fault::new(Kind::Usage, format!("{} mails match", found.len()))
                     .hint("add --yes to go on, or look first: mailq list")
@@ -156,22 +178,36 @@ impl Targets {
             if found.is_empty() {
                 context.output.say(Level::Notice, "no mail matches");
             }
-            return Ok(found.into_iter().map(|(id, _)| id).collect());
+            return Ok(found);
         }
         if !which.is_everything() {
             return Err(Fault::new(Kind::Usage, "give ids or a filter, not both").into());
         }
-        let mut all = Vec::new();
-        for text in ids {
-            if text == "-" {
-                for word in value::stdin("ids")?.split_whitespace() {
-                    all.push(id(word)?);
-                }
-            } else {
-                all.push(id(text)?);
+        Ok(read_ids(ids)?)
+    }
+}
+
+/// The ids of `texts`, and those on stdin for `-`.
+pub fn read_ids(texts: &[String]) -> Result<Vec<MailId>, Fault> {
+    let mut all = Vec::new();
+    for text in texts {
+        if text == "-" {
+            for word in value::stdin("ids")?.split_whitespace() {
+                all.push(id(word)?);
             }
+        } else {
+            all.push(id(text)?);
         }
-        Ok(all)
+    }
+    Ok(all)
+}
+
+/// Checks the name of a queue.
+pub fn queue(name: &str) -> Result<(), Fault> {
+    match is_name(name) {
+        true => Ok(()),
+        false => Err(Fault::new(Kind::Usage, format!("{name:?} is no name of a queue"))
+            .hint("use letters, digits, _ - and ., at most 64")),
     }
 }
 

@@ -83,11 +83,15 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     };
     let swept = spool.sweep(&mut is_used, GRACE, now, args.dry_run)?;
     let (sent, failed, files) = (pruned.sent, pruned.failed, swept.files);
+    let mut result = json!({
+        "sent": sent, "failed": failed, "attachments": files, "attachment_bytes": swept.bytes,
+    });
+    if !args.dry_run {
+        store.note_run("prune", &result.to_string(), host::now_ms())?;
+    }
     if context.json {
-        context.output.json(&json!({
-            "sent": sent, "failed": failed, "attachments": files, "attachment_bytes": swept.bytes,
-            "dry_run": args.dry_run,
-        }))?;
+        result["dry_run"] = args.dry_run.into();
+        context.output.json(&result)?;
         return Ok(exit::DONE);
     }
     let would = if args.dry_run { "would have " } else { "" };

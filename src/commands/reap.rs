@@ -25,6 +25,10 @@ pub fn run(args: &ReapArgs, context: &Context) -> Result<u8> {
     let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut store = context.store(access)?;
     let reaped = store.reap(millis(lease), host::now_ms(), &host::is_running, args.dry_run)?;
+    if !args.dry_run && reaped.returned.len() + reaped.failed.len() > 0 {
+        let result = json!({ "returned": reaped.returned.len(), "failed": reaped.failed.len() });
+        store.note_run("reap", &result.to_string(), host::now_ms())?;
+    }
     let (returned, failed, held) = (reaped.returned.len(), reaped.failed.len(), reaped.held);
     if context.json {
         let ids =

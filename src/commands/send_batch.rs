@@ -6,20 +6,21 @@ use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
+use crate::domain::message::{Mail, Outgoing};
 use crate::domain::state::Status;
 use crate::exit;
 use crate::host;
 use crate::mime::Defaults;
 use crate::output::{Level, Output};
 use crate::spool::Spool;
-use crate::store::{Access, Filter, Limited};
+use crate::store::{Access, Filter, Limited, Store};
 use crate::templates::Templates;
 use crate::transport::file::FileRelay;
 use crate::transport::sendmail::SendmailRelay;
 use crate::transport::smtp::{self, SmtpRelay};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::collections::HashMap;
@@ -76,6 +77,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
+    note(&mut store, &summary, context)?;
     hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
@@ -92,19 +94,44 @@ impl Journal for Output {
     }
 }
 
-fn tell(summary: &Summary, context: &Context) -> Result<()> {
+/// Notes a run that ended well, for whoever watches the timer.
+fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
+    let Summary { sent, deferred, failed, reaped, expired, suppressed, .. } = summary;
+    if !summary.outages.is_empty() {
+        return Ok(());
+    }
+    if sent + deferred + failed + reaped + expired + suppressed > 0 {
+        let result = as_json(summary).to_string();
+        store.note_run("send-batch", &result, host::now_ms())?;
+    } else if let Err(e) = store.note_idle_run() {
+        let words = format!("cannot note that nothing was due: {e}");
+        context.output.say(Level::Detail, &words);
+    }
+    Ok(())
+}
+
+fn as_json(summary: &Summary) -> Value {
     let Summary {
-        sent,
-        deferred,
-        failed,
-        failures: _,
-        outages,
-        limited,
-        reaped,
-        expired,
-        suppressed,
-        took,
+        sent, deferred, failed, outages, limited, reaped, expired, suppressed, took, ..
     } = summary;
+    let limited: Vec<_> = limited
+        .iter()
+        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))
+        .collect();
+    let seconds = took.as_secs_f64();
+    json!({
+        "sent": sent, "deferred": deferred, "failed": failed, "outage": !outages.is_empty(), "reaped": reaped,
+        "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds),
+        "per_second": round(per_second(*sent, seconds)),
+    })
+}
+
+fn per_second(sent: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { sent as f64 / seconds } else { 0.0 }
+}
+
+fn tell(summary: &Summary, context: &Context) -> Result<()> {
+    let Summary { sent, deferred, failed, outages, limited, took, .. } = summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
         let (scope, reason) = (&breaker.scope, &breaker.reason);
@@ -117,21 +144,13 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
         let words = format!("queue {queue} has met its rate, {rate}, and may go on at {until}");
         context.output.say(Level::Notice, &words);
     }
-    let limited: Vec<_> = limited
-        .iter()
-        .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))
-        .collect();
-    let seconds = took.as_secs_f64();
-    let per_second = if seconds > 0.0 { *sent as f64 / seconds } else { 0.0 };
-    let is_out = !outages.is_empty();
     if context.json {
-        context.output.json(&json!({
-            "sent": sent, "deferred": deferred, "failed": failed, "outage": is_out, "reaped": reaped,
-            "expired": expired, "suppressed": suppressed, "limited": limited, "seconds": round(seconds), "per_second": round(per_second),
-        }))?;
+        context.output.json(&as_json(summary))?;
         return Ok(());
     }
-    let outage = if is_out { "yes" } else { "no" };
+    let seconds = took.as_secs_f64();
+    let per_second = per_second(*sent, seconds);
+    let outage = if outages.is_empty() { "no" } else { "yes" };
     context.output.line(&format!(
         "sent {sent}, deferred {deferred}, failed {failed}, outage {outage} in {seconds:.2}s ({per_second:.1}/s)"
     ))?;
@@ -168,6 +187,17 @@ pub fn workshop(config: &Config, signers: Signers) -> Result<Workshop, Fault> {
         signers,
         max_message_size: config.max_message_size(),
     })
+}
+
+/// A mail made ready to go, without sending it.
+pub fn ready(mail: &Mail, context: &Context) -> Result<Outgoing> {
+    let signers = context.config.dkim()?.iter().map(signer).collect::<Result<_, Fault>>()?;
+    let workshop = workshop(&context.config, Signers::new(signers))?;
+    let outgoing = workshop.prepare(mail, host::now_ms()).map_err(|(_, words)| {
+        Fault::new(Kind::Data, format!("mail {} cannot be built: {words}", mail.id))
+            .hint("correct the template, the attachment or the row; it would be FAILED as it is")
+    })?;
+    Ok(outgoing)
 }
 
 fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
@@ -210,20 +240,38 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
     }
 }
 
+/// What the breakers know the roads of all queues by, each once.
+pub fn scopes(config: &Config) -> Vec<String> {
+    let own = config.queues().iter().filter(|queue| config.has_own_road(queue));
+    let roads = std::iter::once(config.road(None)).chain(own.map(|queue| config.road(Some(queue))));
+    let mut scopes: Vec<String> = Vec::new();
+    for scope in roads.map(|road| scope(&road)) {
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+    scopes
+}
+
+fn scope(road: &Road) -> String {
+    match road {
+        Road::Smtp(smtp) => smtp::Settings::new(smtp.host.clone(), smtp.port).scope(),
+        Road::File { directory } => format!("file:{}", directory.display()),
+        Road::Sendmail { program } => format!("sendmail:{}", program.display()),
+    }
+}
+
 fn lane(queues: Vec<String>, others: bool, concurrency: usize, road: Road) -> Lane {
-    let (scope, relay): (String, RelayMaker) = match road {
+    let scope = scope(&road);
+    let relay: RelayMaker = match road {
         Road::Smtp(smtp) => {
             let settings = Arc::new(settings(smtp));
-            (settings.scope(), Box::new(move || Box::new(SmtpRelay::new(Arc::clone(&settings)))))
+            Box::new(move || Box::new(SmtpRelay::new(Arc::clone(&settings))))
         }
-        Road::File { directory } => (
-            format!("file:{}", directory.display()),
-            Box::new(move || Box::new(FileRelay::new(directory.clone()))),
-        ),
-        Road::Sendmail { program } => (
-            format!("sendmail:{}", program.display()),
-            Box::new(move || Box::new(SendmailRelay::new(program.clone(), SENDMAIL_LIMIT))),
-        ),
+        Road::File { directory } => Box::new(move || Box::new(FileRelay::new(directory.clone()))),
+        Road::Sendmail { program } => {
+            Box::new(move || Box::new(SendmailRelay::new(program.clone(), SENDMAIL_LIMIT)))
+        }
     };
     Lane { queues, others, concurrency, scope, relay }
 }
@@ -256,6 +304,11 @@ fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Res
         due_at: Some(now),
         ..Filter::default()
     })?;
+    let held = store.held()?;
+    due.retain(|(_, record)| {
+        let queue = record.as_ref().map(|record| record.mail.queue.as_str()).unwrap_or_default();
+        held.iter().all(|held| held.queue != queue)
+    });
     // A run takes those first that are due for longest, and so does its rehearsal.
     due.sort_by_key(|(id, record)| {
         (record.as_ref().map_or(0, |record| record.mail.next_attempt_at), *id)

@@ -3,6 +3,7 @@
 use super::clock::{self, Fit};
 use crate::config::units;
 use crate::domain::fault::{Fault, Kind, words_of};
+use crate::domain::retry::millis;
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, TimeZone};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::error::Error;
@@ -105,12 +106,38 @@ pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
     Err(wrong("is no time".into()))
 }
 
+/// Reads a moment of the past: how long ago (`2h`), or as [`moment`] does.
+pub fn past(option: &str, text: &str, now_ms: i64) -> Result<i64, Fault> {
+    let hint = "write how long ago, such as 2h or 7d, or 2026-12-24T08:00:00Z";
+    let is_moment = text.starts_with('+') || text.contains(':') || text.matches('-').count() > 1;
+    if is_moment {
+        let found = moment(option, text, now_ms).map_err(|fault| fault.hint(hint))?;
+        return Ok(found.at_ms);
+    }
+    let ago = units::duration(text)
+        .map_err(|why| Fault::new(Kind::Usage, format!("{option} {text:?}: {why}")).hint(hint))?;
+    Ok(now_ms.saturating_sub(millis(ago)))
+}
+
 /// A moment as this host's clock shows it, with its zone.
 pub fn show_moment(at_ms: i64) -> String {
     match Local.timestamp_millis_opt(at_ms).earliest() {
         Some(time) => time.format("%Y-%m-%d %H:%M:%S %:z").to_string(),
         None => format!("{at_ms} ms"),
     }
+}
+
+/// The same to the minute, without its zone: for tables.
+pub fn short_moment(at_ms: i64) -> String {
+    match Local.timestamp_millis_opt(at_ms).earliest() {
+        Some(time) => time.format("%Y-%m-%d %H:%M").to_string(),
+        None => format!("{at_ms} ms"),
+    }
+}
+
+/// A span in its largest two units, `3m 20s`; less than a second is `0s`.
+pub fn span(ms: i64) -> String {
+    units::human(Duration::from_millis(ms.max(0).unsigned_abs()))
 }
 
 /// The text of an option that may name a file: `@FILE`, `-` for stdin, or the text itself. `@@` is a plain `@`.

@@ -18,6 +18,7 @@ pub use secret::Secret;
 
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
+use crate::domain::header::check_header;
 use crate::domain::rate::Rate;
 use crate::domain::retry::{OnUnknown, Policy};
 use crate::host;
@@ -61,6 +62,12 @@ pub fn journal_stream() -> Option<String> {
     environment::variable("JOURNAL_STREAM")?.into_string().ok()
 }
 
+/// Whether a terminal may be coloured: not under `$NO_COLOR`, nor on one that cannot.
+pub fn may_paint() -> bool {
+    let says_no = environment::variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !says_no && environment::variable("TERM").is_none_or(|kind| kind != "dumb")
+}
+
 impl Config {
     /// Reads the file that `file` names (a flag), else `$MAILQ_CONFIG`, else the one of the system, which may be
     /// missing; then the environment. `database` is the flag that wins over both.
@@ -100,6 +107,15 @@ impl Config {
                 if key == "from" && boxes.len() != 1 {
                     return Err(told("must be one address".to_owned()));
                 }
+            }
+        }
+        let queues = self.queues().iter().map(|queue| Some(queue.as_str()));
+        for queue in std::iter::once(None).chain(queues) {
+            let key = "smtp.idempotency_header";
+            if let Some(name) = self.text(queue, key).filter(|name| !name.is_empty()) {
+                check_header(&name, "token").map_err(|fault| {
+                    Fault::new(Kind::Config, format!("{key} = {name:?}: {fault}"))
+                })?;
             }
         }
         if self.text(None, "transport.kind").as_deref() == Some("file")

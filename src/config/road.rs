@@ -117,7 +117,7 @@ impl Config {
             mail_timeout: self.duration(queue, "smtp.mail_timeout"),
             idle_timeout: self.duration(queue, "smtp.idle_timeout"),
             max_messages_per_connection: self.number(queue, "smtp.max_messages_per_connection"),
-            idempotency_header: text("smtp.idempotency_header"),
+            idempotency_header: text("smtp.idempotency_header").filter(|name| !name.is_empty()),
         }
     }
 }

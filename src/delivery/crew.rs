@@ -50,9 +50,10 @@ impl<'a> Post<'a> {
 
     /// How many mails to have claimed: one to send, one to follow, and as many again on the desk, for each sender. Until
     /// the road is known to work one sender tries it, and an outage should not have to give many back.
-    pub fn wanted(&self) -> usize {
+    /// `ended` of the claimed ones are over by then.
+    pub fn wanted(&self, ended: usize) -> usize {
         let target = if self.desk.is_proven() { self.ceiling * 4 } else { self.ceiling.max(2) };
-        let in_hand = self.outstanding.saturating_sub(self.aside);
+        let in_hand = self.outstanding.saturating_sub(self.aside).saturating_sub(ended);
         if self.open { (target + self.extra).saturating_sub(in_hand) } else { 0 }
     }
 

@@ -24,6 +24,9 @@ const PERSISTENCE: Duration = Duration::from_secs(120);
 /// How long to wait between two tries to write a database that is out.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
+/// By how much the kernel lets a sleeper sleep on.
+const SLACK: Duration = Duration::from_micros(60);
+
 /// The writer looks up more often than this. One that did not was stopped, and may have lost what it holds.
 const STOPPED: Duration = Duration::from_secs(1);
 
@@ -63,6 +66,8 @@ pub struct Ledger<'a> {
     /// Since when the database cannot be written.
     out_since: Option<Instant>,
     turns: u64,
+    /// Until when the database is left to others.
+    free_until: Instant,
 }
 
 impl<'a> Ledger<'a> {
@@ -87,6 +92,7 @@ impl<'a> Ledger<'a> {
             looked: Instant::now(),
             out_since: None,
             turns: 0,
+            free_until: Instant::now(),
         }
     }
 
@@ -118,9 +124,29 @@ impl<'a> Ledger<'a> {
         !self.waiting.is_empty() || !self.marks.is_empty()
     }
 
+    /// How many mails of each of `lanes` lanes the next turn records.
+    pub fn settling(&self, lanes: usize) -> Vec<usize> {
+        let mut settling = vec![0; lanes];
+        self.waiting.iter().for_each(|one| settling[one.lane] += 1);
+        settling
+    }
+
     /// Whether no mail is in hand and nothing waits.
     pub fn is_clear(&self) -> bool {
         self.held.is_empty() && !self.has_waiting()
+    }
+
+    /// Leaves the database to others for as long as it was just held, a moment at most: a writer that begins again at
+    /// once starves them. The time in which there was nothing to write counts.
+    pub fn stand_back(&self) {
+        loop {
+            let left = self.free_until.saturating_duration_since(Instant::now());
+            match left.checked_sub(SLACK) {
+                Some(left) => thread::sleep(left),
+                None if left.is_zero() => return,
+                None => thread::yield_now(),
+            }
+        }
     }
 
     /// One transaction, if there is something to do: `wants` says how many mails each lane could use.
@@ -144,7 +170,11 @@ impl<'a> Ledger<'a> {
         let (renew, mark, charges) = (&renew, &mark, &charges);
         let turn = Turn { settled, renew, mark, charges, holder: &holder, now };
         let limits = &self.limits;
-        match self.store.turn(turn, &mut |due| limits.choice(due, wants, budget, now)) {
+        let begun = Instant::now();
+        let turned = self.store.turn(turn, &mut |due| limits.choice(due, wants, budget, now));
+        let ended = Instant::now();
+        self.free_until = ended + COURTESY.min(ended - begun);
+        match turned {
             Ok(turned) => {
                 self.out_since = None;
                 self.limits.counted();
@@ -169,7 +199,6 @@ impl<'a> Ledger<'a> {
                 for Claimed { lease, .. } in &done.claimed {
                     self.held.insert(lease.id(), Arc::clone(lease.holder()));
                 }
-                thread::sleep(COURTESY);
                 Ok(done)
             }
             Err((fault, is_passing, settled)) => {

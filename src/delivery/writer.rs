@@ -173,33 +173,25 @@ impl<'a> Writer<'a, '_> {
         waits
     }
 
-    /// One turn of the ledger, and more of them while a lane wants mails that it was not asked about. Returns whether
-    /// nothing came of it: no claim, and no database to wait for.
+    /// One turn of the ledger. Returns whether nothing came of it: no claim, and no database to wait for.
     fn turn(&mut self) -> Result<bool, Fault> {
         let is_resting = self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN);
         if !is_resting {
             self.looked = None;
         }
-        loop {
-            let mut wants: Vec<usize> = self.posts.iter().map(Post::wanted).collect();
-            if is_resting {
-                wants.fill(0);
-            }
-            let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
-            for lane in settled_in {
-                self.posts[lane].outstanding -= 1;
-            }
-            let is_quiet = claimed.is_empty() && !is_waiting;
-            self.posts.iter_mut().for_each(|post| post.extra /= 2);
-            claimed.into_iter().for_each(|one| self.lay_out(one));
-            // A lane whose mails all ended in this very turn had its hands full before it, and claimed none: that
-            // says nothing about what is due.
-            let is_unasked =
-                self.posts.iter().zip(&wants).any(|(post, had)| *had == 0 && post.wanted() > 0);
-            if is_resting || !(is_quiet && is_unasked) {
-                return Ok(is_quiet);
-            }
+        // What this turn records is not in hand any more when it claims.
+        let settling = self.ledger.settling(self.posts.len());
+        let wants = self.posts.iter().zip(settling);
+        let wants: Vec<usize> =
+            wants.map(|(post, ended)| if is_resting { 0 } else { post.wanted(ended) }).collect();
+        let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
+        for lane in settled_in {
+            self.posts[lane].outstanding -= 1;
         }
+        let is_quiet = claimed.is_empty() && !is_waiting;
+        self.posts.iter_mut().for_each(|post| post.extra /= 2);
+        claimed.into_iter().for_each(|one| self.lay_out(one));
+        Ok(is_quiet)
     }
 
     /// Lays a claimed mail on its lane's desk; one that is over or cannot be read is settled at once.
@@ -263,6 +255,7 @@ impl<'a> Writer<'a, '_> {
         if let Ok(first) = self.inbox.recv_timeout(patience) {
             self.hear(first);
         }
+        self.ledger.stand_back();
         while let Ok(report) = self.inbox.try_recv() {
             self.hear(report);
         }

@@ -87,6 +87,13 @@ pub struct Enclosure {
 /// The scheme of a `storage_ref` that names a spooled file.
 pub const SPOOL_SCHEME: &str = "spool:";
 
+/// Whether `name` may name a queue, or a group: as the CHECKs of the schema say.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+}
+
 /// The name of the built-in template that serves `--subject`, `--body` and `--html`.
 pub const BUILT_IN_TEMPLATE: &str = "message";
 
@@ -133,6 +140,7 @@ pub struct Record {
     pub idempotency_key: Option<String>,
     /// How long the last hand-over took, in milliseconds.
     pub send_ms: Option<i64>,
+    pub group_name: Option<String>,
 }
 
 /// What a template became for one mail.

@@ -225,13 +225,20 @@ fn media_type(given: &str) -> Result<(String, Vec<(String, String)>), String> {
                 break;
             }
             let (name, value, after) = media_parameter(rest)?;
-            if !is_token(&name) || name.len() > 64 || value.chars().any(is_control) {
+            if value.chars().any(is_control) || name.len() > 64 {
+                return None;
+            }
+            rest = after;
+            // One that is encoded as RFC 2231 says can only be a name or a text, and the name is told elsewhere.
+            if name.split_once('*').is_some_and(|(name, _)| is_token(name)) {
+                continue;
+            }
+            if !is_token(&name) {
                 return None;
             }
             if all.iter().all(|(known, _)| *known != name) {
                 all.push((name, value));
             }
-            rest = after;
         }
         Some((media, all))
     };

@@ -12,7 +12,7 @@ pub const DURATIONS: [i64; 12] =
     [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000];
 
 /// The label of what took longer than all of [`DURATIONS`].
-pub const LONGER: &str = "longer";
+const LONGER: &str = "longer";
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,6 +23,7 @@ impl Store {
     ///
     /// # Errors
     /// `Data` when an idempotency key is taken by a mail with other content; else what the database says.
+    #[cfg(test)]
     pub fn enqueue(&mut self, drafts: &[Draft], now: i64) -> Result<Vec<Enqueued>, Fault> {
         self.enqueue_all(drafts.iter().map(Ok), now)
     }

@@ -101,6 +101,9 @@ impl Store {
                 std::thread::sleep(pruning.pause);
             }
         }
+        if !pruning.dry_run {
+            self.tidy_tally()?;
+        }
         Ok(pruned)
     }
 
@@ -125,7 +128,8 @@ impl Store {
                 .execute(named_params! { ":before": before, ":limit": limit })?;
             if gone > 0 {
                 let mut counts = Counts::default();
-                counts.add(Counter::Pruned, "", statements.status.word(), gone as i64);
+                let gone = i64::try_from(gone).unwrap_or(i64::MAX);
+                counts.add(Counter::Pruned, "", statements.status.word(), gone);
                 counts.write(tx)?;
             }
             Ok(gone)

@@ -72,6 +72,18 @@ impl Store {
         })
     }
 
+    /// How many more mails of `queue` `rate` lets through at `now`.
+    pub fn left(&self, queue: &str, rate: Rate, now: i64) -> Result<u64, Fault> {
+        self.read(|conn| {
+            let in_hand: i64 = conn
+                .prepare_cached(IN_HAND)?
+                .query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
+            let from = now.saturating_sub(rate.per_ms());
+            let (held, _) = held(conn, queue, rate.slice_ms(), from)?;
+            Ok(u64::try_from(i64::from(rate.count) - held - in_hand).unwrap_or_default())
+        })
+    }
+
     /// A server had too many: slows `queue` down from what went in the last minute.
     pub fn slow_down(&mut self, queue: &str, now: i64) -> Result<Pace, Fault> {
         self.write(|tx| {

@@ -16,7 +16,7 @@ pub const MAIL_COLUMNS: &str = "id, queue, from_addr, reply_to, to_addrs, cc_add
 
 /// The columns that `record` reads after those.
 pub const RECORD_COLUMNS: &str = "status, failure, error_message, locked_at, locked_by, sent_at, finished_at, \
-     idempotency_key, send_ms";
+     idempotency_key, send_ms, group_name";
 
 /// A row that could be read, or why not.
 pub type Reading<T> = Result<T, String>;
@@ -75,6 +75,7 @@ fn read_record(row: &Row<'_>, mail: Mail) -> Reading<Record> {
         finished_at: optional_number(row, 27, "finished_at")?,
         idempotency_key: optional_text(row, 28, "idempotency_key")?,
         send_ms: optional_number(row, 29, "send_ms")?,
+        group_name: optional_text(row, 30, "group_name")?,
     })
 }
 

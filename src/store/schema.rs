@@ -12,6 +12,9 @@ const SCHEMA: &str = include_str!("../../schema.sql");
 
 const CURRENT: usize = 2;
 
+/// What was not written by any mailq up to this one.
+const NO_NUMBER: usize = usize::MAX;
+
 /// Creates what is missing and migrates what is old. `created`: the file is ours, so WAL is too.
 pub fn ensure(store: &mut Store, created: bool) -> Result<(), Fault> {
     if created {
@@ -115,14 +118,14 @@ fn not_newer(store: &Store, found: usize) -> Result<(), Fault> {
     if found <= CURRENT {
         return Ok(());
     }
-    Err(Fault::new(
-        Kind::Config,
-        format!(
-            "database {} has schema version {found}, newer than this mailq knows ({CURRENT})",
-            store.path.display()
+    let db = store.path.display();
+    let words = match found {
+        NO_NUMBER => format!("database {db} has a schema version that is no number"),
+        _ => format!(
+            "database {db} has schema version {found}, newer than this mailq knows ({CURRENT})"
         ),
-    )
-    .hint("nothing was changed; upgrade mailq"))
+    };
+    Err(Fault::new(Kind::Config, words).hint("nothing was changed; upgrade mailq"))
 }
 
 fn version(store: &Store) -> Result<Option<usize>, Fault> {
@@ -140,8 +143,7 @@ fn read_version(conn: &Connection) -> Result<Option<usize>, rusqlite::Error> {
         .prepare_cached("SELECT value FROM mailq_meta WHERE key = 'schema_version'")?
         .query_row([], |row| row.get(0))
         .optional()?;
-    // A version that is no number was not written by any mailq up to this one.
-    Ok(text.map(|text| text.parse().unwrap_or(usize::MAX)))
+    Ok(text.map(|text| text.parse().unwrap_or(NO_NUMBER)))
 }
 
 #[cfg(test)]
@@ -227,6 +229,17 @@ mod tests {
             assert!(fault.to_string().contains(&newer), "{fault}");
         }
         assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_version_that_is_no_number_is_told_as_such() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("q.db");
+        let store = Store::open(&path, Access::Create).unwrap();
+        store.execute("UPDATE mailq_meta SET value = 'two'");
+        drop(store);
+        let Err(fault) = Store::open(&path, Access::Write) else { panic!("it was let in") };
+        assert!(fault.to_string().ends_with("a schema version that is no number"), "{fault}");
     }
 
     #[test]

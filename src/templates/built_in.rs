@@ -2,6 +2,7 @@
 //!
 //! What the user typed is data: nothing in it is rendered or escaped.
 
+use super::Needs;
 use super::letter;
 use super::strict::text_of;
 use super::trouble::{Trouble, nearest};
@@ -36,6 +37,12 @@ pub(super) fn write(parameters: &Value) -> Result<Letter, Trouble> {
         return Err(absent("body"));
     }
     Ok(letter::finish(&subject, text, html, Vec::new()))
+}
+
+/// What `message` takes.
+pub(super) fn needs() -> Needs {
+    let [subject, parts @ ..] = KNOWN.map(str::to_owned);
+    Needs { required: vec![subject], optional: parts.to_vec() }
 }
 
 /// The given parameters that mean nothing here.

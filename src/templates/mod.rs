@@ -47,6 +47,15 @@ use trouble::{Trouble, nearest};
 
 type Known = Arc<Result<Compiled, Trouble>>;
 
+/// What a template asks of whoever uses it, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    /// Without one of these no render succeeds.
+    pub required: Vec<String>,
+    /// What else is named anywhere in it: parts of the former, and what it can do without.
+    pub optional: Vec<String>,
+}
+
 /// All templates of a run. Each is read and parsed once, when it is first asked for; senders share it.
 pub struct Templates {
     library: Library,
@@ -103,6 +112,22 @@ impl Templates {
             }
         }
         Ok(warnings)
+    }
+
+    /// The parameters of a template. An error of kind `Data` says that it is not there or not sound.
+    pub fn needs(&self, name: &str, locale: Option<&str>) -> Result<Needs, Fault> {
+        if self.is_built_in(name) {
+            return Ok(built_in::needs());
+        }
+        let known = self.compiled(name, locale);
+        let facts = &known.as_ref().as_ref().map_err(Trouble::fault)?.facts;
+        let required: Vec<String> =
+            facts.required.iter().map(|need| need.written.clone()).collect();
+        let is_part = |key: &&String| {
+            facts.required.iter().any(|need| need.keys.contains(key) || need.written == **key)
+        };
+        let optional = facts.mentioned.iter().filter(|key| !is_part(key)).cloned().collect();
+        Ok(Needs { required, optional })
     }
 
     /// Renders one mail. `parameters` is the JSON object of its row; the error is one line for `error_message`.

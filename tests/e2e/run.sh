@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The end-to-end run: `mailq` against a real Postfix, with STARTTLS, AUTH and a CA of its own. Needs root, postfix,
-# dovecot-core, openssl and python3 (with dkimpy, or venv and a package index to get it from); `.ci/run` installs them.
+# dovecot-core, openssl, chromium and python3 (with dkimpy, or venv and a package index to get it from); `.ci/run`
+# installs them.
 #
 #   run.sh MAILQ    MAILQ is the executable under test
 set -euo pipefail
@@ -27,6 +28,6 @@ set -a
 . "$E2E_DIR/mta/env"
 set +a
 export MAILQ E2E_DIR PYTHONDONTWRITEBYTECODE=1
-for part in deliver refused killed signed; do
+for part in deliver refused killed signed shown; do
     python3 "$here/$part.py"
 done

@@ -75,7 +75,12 @@ fn one_bad_line_stores_nothing_and_each_is_named() {
             vec!["stdin:2:", "stdin:3:", "stdin:4:", "3 bad lines, nothing is stored"],
         ),
         ("to,name\na@example.com,A\nb@example.com\n", vec!["stdin:3:"]),
-        ("name\nA\n", vec!["stdin:1:", "no column `to`"]),
+        ("to;name\na;A\n", vec!["stdin:1:", "no column `to`, only [\"to;name\"]"]),
+        (
+            r#"{"to":"a@example.com","subject":"s","params":{"name":"A"}}"#,
+            vec!["stdin:1:", "a subject is sent as it is; it has no params"],
+        ),
+        (r#"{"to":1}"#, vec!["stdin:1: an address list is a text, or a list of texts"]),
     ] {
         let seen = sandbox.mailq_reading(&["enqueue", "--template", "hello", "--bulk", "-"], input);
         assert_eq!((seen.code, seen.out.as_str()), (65, ""), "{input}");

@@ -141,3 +141,19 @@ fn quiet_and_verbose_turn_the_volume() {
     let wrong = sandbox.mailq(&["-q", "show", "77"]);
     assert!(wrong.err.contains("no database") || wrong.err.contains("no mail 77"), "{wrong}");
 }
+
+#[test]
+fn the_header_of_the_token_is_none_that_mailq_writes() {
+    let sandbox = Sandbox::new();
+    for (name, code) in [("Bcc", 78), ("X-Key: a", 78), ("Idempotency-Key", 0), ("", 0)] {
+        for section in ["smtp", "queues.bulk.smtp"] {
+            sandbox.configure(&format!("[{section}]\nidempotency_header = \"{name}\"\n"));
+            let seen = sandbox.mailq(&["enqueue", "--to", "a@example.com", "--subject", "s"]);
+            seen.assert_code(code);
+            assert!(
+                code == 0 || seen.err.contains(&format!("idempotency_header = {name:?}: ")),
+                "{seen}"
+            );
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::support::sandbox::Sandbox;
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 15] = [
     "enqueue",
     "send-batch",
     "reap",
@@ -12,6 +12,9 @@ const VERBS: [&str; 12] = [
     "show",
     "retry",
     "cancel",
+    "hold",
+    "release",
+    "wait",
     "suppress",
     "render",
     "check",
@@ -31,9 +34,17 @@ fn every_option_of_the_contract_is_told() {
         ("prune", "--older-than --status --batch-size --pause --archive --dry-run"),
         (
             "stats",
-            "--since --queue --json --prometheus --html --output --max-pending-age --max-failed-ratio",
+            "--since --queue --json --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence",
         ),
-        ("retry", "--yes --status --queue --failure --to --since"),
+        (
+            "list",
+            "--status --queue --failure --to --template --key --group --since --until --sort --limit --ids --histogram",
+        ),
+        ("show", "--rendered --raw"),
+        ("hold", "--reason"),
+        ("wait", "--timeout"),
+        ("render", "--mail --output --needs"),
+        ("retry", "--yes --status --queue --failure --to --template --key --group --since --until"),
         ("cancel", "--yes --status --queue --failure --to --since"),
         ("check", "--offline"),
     ] {

@@ -57,6 +57,78 @@ fn each_filter_narrows_it_down() {
     assert_eq!(listed(&sandbox, &["--to", "CAROL@"]), [3]);
     assert_eq!(listed(&sandbox, &["--since", "1h"]), [2, 3, 4, 5]);
     assert_eq!(listed(&sandbox, &["--to", "%"]), [0i64; 0]);
+    assert_eq!(listed(&sandbox, &["--until", "1h"]), [1]);
+    assert_eq!(listed(&sandbox, &["--older-than", "1h"]), [1]);
+    assert_eq!(
+        listed(&sandbox, &["--since", "2020-01-01T00:00:00Z", "--until", "3000-01-01T00:00:00Z"])
+            .len(),
+        5
+    );
+    assert_eq!(listed(&sandbox, &["--key", "k"]), [4]);
+    assert_eq!(listed(&sandbox, &["--template", "message", "--queue", "bulk"]), [1]);
+    assert_eq!(listed(&sandbox, &["--template", "other"]), [0i64; 0]);
+    Rows::of(&sandbox).run("UPDATE email_messages SET group_name = 'g' WHERE id IN (2, 5)");
+    assert_eq!(listed(&sandbox, &["--group", "g"]), [2, 5]);
+    assert_eq!(listed(&sandbox, &["--limit", "0"]).len(), 5);
+    let wrong = sandbox.mailq(&["list", "--since", "yesterday"]);
+    wrong.assert_code(64);
+    assert!(wrong.err.contains("--since \"yesterday\"") && wrong.err.contains("hint: "), "{wrong}");
+}
+
+#[test]
+fn an_order_is_kept_and_ids_are_for_pipes() {
+    let sandbox = queue();
+    assert_eq!(listed(&sandbox, &["--sort", "due", "--limit", "1"]), [2]);
+    assert_eq!(listed(&sandbox, &["--sort", "attempts", "--limit", "2"]), [3, 4]);
+    assert_eq!(listed(&sandbox, &["--sort", "finished", "--limit", "2"]), [3, 4]);
+    let ids = sandbox.mailq(&["list", "--ids", "--status", "FAILED", "--status", "PENDING"]);
+    assert_eq!(ids.assert_code(0).out, "1\n2\n3\n");
+    let seen = sandbox.mailq_reading(&["retry", "-"], &ids.out);
+    assert_eq!(
+        seen.assert_code(0).out,
+        "mail 1: due now\nmail 2: due now\nmail 3: back in the queue\n"
+    );
+}
+
+#[test]
+fn a_mail_has_the_names_that_postqueue_gives_it() {
+    let sandbox = queue();
+    Rows::of(&sandbox).run(
+        "UPDATE email_messages SET to_addrs = 'ada@example.com, Bob <bob@example.com>', attempt_count = 1,
+           error_message = '450 later', delivered = '[\"bob@example.com\"]' WHERE id = 1",
+    );
+    let lines = sandbox.mailq(&["list", "--json"]).assert_code(0).out.clone();
+    let all: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let places: Vec<&str> = all.iter().map(|one| one["queue_name"].as_str().unwrap()).collect();
+    assert_eq!(places, ["deferred", "hold", "failed", "sent", "active"]);
+    let first = &all[0];
+    assert_eq!(first["queue_id"], "1");
+    assert_eq!(first["arrival_time"], first["created_at"].as_i64().unwrap() / 1000);
+    assert_eq!(first["sender"], "sender@example.com");
+    assert_eq!(
+        first["recipients"],
+        serde_json::json!([{"address": "ada@example.com", "delay_reason": "450 later"}])
+    );
+    assert!(first["message_size"].is_number() && first["forced_expire"] == false, "{first}");
+}
+
+#[test]
+fn a_histogram_counts_what_waits_by_age() {
+    let sandbox = queue();
+    let table = |by: &str| sandbox.mailq(&["list", "--histogram", by]).assert_code(0).out.clone();
+    let by_domain = table("domain");
+    let rows: Vec<Vec<&str>> =
+        by_domain.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["T", "5", "10", "20", "40", "80", "160", "320", "640", "1280", "1280+"]);
+    assert_eq!(rows[1], ["TOTAL", "3", "2", "0", "0", "0", "0", "1", "0", "0", "0", "0"]);
+    assert_eq!(rows[2][..2], ["example.com", "3"]);
+    assert!(table("queue").contains("\nbulk "), "{}", table("queue"));
+    assert!(table("template").contains("\nmessage "));
+    let json = sandbox.mailq(&["list", "--histogram", "template", "--json"]).assert_code(0).json();
+    assert_eq!((&json["name"], &json["total"]), (&"message".into(), &3.into()));
+    let failed = sandbox.mailq(&["list", "--histogram", "queue", "--status", "FAILED", "--json"]);
+    assert_eq!(failed.assert_code(0).json()["total"], 1);
 }
 
 #[test]

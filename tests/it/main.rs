@@ -25,6 +25,7 @@ mod enqueue;
 mod enqueue_refusals;
 mod exit_codes;
 mod help;
+mod hold_wait;
 mod hook;
 mod keys;
 mod layers;
@@ -42,7 +43,10 @@ mod schema;
 mod send_batch;
 mod stats;
 mod stopped;
+mod story;
 mod suppress;
+mod thresholds;
+mod work;
 
 use std::fs;
 use std::path::Path;

@@ -94,3 +94,42 @@ fn check_warns_of_a_password_that_everybody_can_read() {
     );
     assert!(!seen.to_string().contains("hunter2"), "{seen}");
 }
+
+#[test]
+fn a_template_tells_what_it_needs() {
+    let sandbox = Sandbox::new();
+    sandbox.template("bill", "Bill {{number}}", "{{customer.name}} {{default note \"-\"}}", None);
+    let seen = sandbox.mailq(&["render", "--template", "bill", "--needs"]);
+    assert_eq!(seen.assert_code(0).out, "number\ncustomer.name\nnote (optional)\n");
+    let json = sandbox.mailq(&["render", "--template", "message", "--needs", "--json"]);
+    assert_eq!(
+        json.assert_code(0).json(),
+        serde_json::json!({"template": "message", "required": ["subject"], "optional": ["body", "html"]})
+    );
+    sandbox.mailq(&["render", "--template", "gone", "--needs"]).assert_code(65);
+}
+
+#[test]
+fn the_end_of_the_name_says_what_is_put_into_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.template("hello", "Hello {{name}}", "Dear {{name}}", Some("<p>Dear {{name}}</p>"));
+    let id =
+        sandbox.enqueue(&["--to", "ada@example.com", "--template", "hello", "--param", "name=Ada"])
+            [0];
+    let id = id.to_string();
+    let read = |name: &str| fs::read_to_string(sandbox.path(name)).unwrap();
+    for name in ["a.eml", "a.html", "a.txt"] {
+        let seen = sandbox.mailq(&["render", "--mail", &id, "--output", name]);
+        assert_eq!(seen.assert_code(0).out, "");
+    }
+    assert!(read("a.eml").contains("\r\nTo: ada@example.com\r\n"), "{}", read("a.eml"));
+    assert!(read("a.html").contains("<p>Dear Ada</p>"));
+    assert_eq!(read("a.txt").trim_end(), "Dear Ada");
+    let new = ["render", "--template", "hello", "--param", "name=Bob", "--output", "b.eml"];
+    sandbox.mailq(&new).assert_code(0);
+    assert!(read("b.eml").contains("Subject: Hello Bob\r\n"), "{}", read("b.eml"));
+    let wrong = sandbox.mailq(&["render", "--mail", &id, "--output", "a.pdf"]);
+    wrong.assert_code(64);
+    assert!(wrong.err.contains("--output a.pdf: is no .eml, .html or .txt\nhint: "), "{wrong}");
+    sandbox.mailq(&["render", "--mail", &id, "--output", "no/such/a.eml"]).assert_code(73);
+}

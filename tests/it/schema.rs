@@ -122,6 +122,8 @@ fn a_wrong_value_is_refused_in_the_program_that_writes_it() {
         ("created_at", "1764410400", "created_at"),
         ("expires_at", "'tomorrow'", "expires_at"),
         ("expires_at", "1764410400", "expires_at"),
+        ("id", "0", "id"),
+        ("id", "9223372036854775807", "id"),
         ("status", "'QUEUED'", "status"),
         ("status", "'pending'", "status"),
         ("status", "NULL", "status"),

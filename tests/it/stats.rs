@@ -28,8 +28,15 @@ fn an_empty_queue_has_nulls_and_no_nan() {
             "attempts_per_mail",
             "sent_per_minute",
             "breakers",
+            "sent_by_hour",
+            "last_sent_at",
+            "last_run_at",
+            "runs",
+            "rates",
+            "reasons",
         ]
     );
+    // Fields may be added under the same number; none goes and none changes its meaning.
     assert_eq!(stats["schema"], 1);
     assert_eq!(stats["queues"], serde_json::json!([]));
     assert_eq!(keys(&stats["send_duration_seconds"]), ["p50", "p95", "p99"]);
@@ -58,10 +65,15 @@ fn every_state_is_counted_by_queue() {
     let queues = stats["queues"].as_array().unwrap();
     assert_eq!(queues.len(), 2);
     let of = |name: &str| queues.iter().find(|queue| queue["queue"] == name).unwrap().clone();
-    assert_eq!(
-        of("default"),
-        serde_json::json!({"queue": "default", "pending": 2, "due": 1, "scheduled": 1, "sending": 0, "sent": 1, "failed": 0})
-    );
+    let counts =
+        [("pending", 2), ("due", 1), ("scheduled", 1), ("sending", 0), ("sent", 1), ("failed", 0)];
+    for (name, count) in counts {
+        assert_eq!(of("default")[name], count, "{name}");
+    }
+    assert_eq!(of("default")["attempts_per_mail"], 1.0);
+    assert_eq!(of("bulk")["attempts_per_mail"], Value::Null);
+    let hours = stats["sent_by_hour"].as_array().unwrap();
+    assert_eq!((hours.len(), hours.iter().filter_map(Value::as_u64).sum::<u64>()), (24, 1));
     assert_eq!(of("bulk")["due"], 1);
     assert_eq!(stats["failed_ratio"], 0.0);
     assert_eq!(stats["attempts_per_mail"], 1.0);
@@ -72,7 +84,7 @@ fn every_state_is_counted_by_queue() {
     let text = sandbox.mailq(&["stats", "--since", "1h"]).assert_code(0).out.clone();
     for word in [
         "queue",
-        "pending",
+        "due",
         "scheduled",
         "bulk",
         "oldest due mail",
@@ -137,4 +149,110 @@ fn an_open_breaker_is_told() {
     assert!(breaker["scope"].as_str().unwrap().contains(&port.to_string()), "{stats}");
     assert!(breaker["until"].as_i64() > breaker["since"].as_i64(), "{stats}");
     assert!(sandbox.mailq(&["stats"]).out.contains("is left alone until"));
+}
+
+/// The samples of one family of `stats --prometheus`.
+fn samples(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let text = sandbox.mailq(&["stats", "--prometheus"]).assert_code(0).out.clone();
+    let start = format!("mailq_{name}");
+    text.lines().filter(|line| line.starts_with(&start)).map(str::to_owned).collect()
+}
+
+#[test]
+fn counters_for_prometheus_outlive_the_mails() {
+    let sandbox = Sandbox::new();
+    for to in ["a@example.com", "b@example.com"] {
+        sandbox.enqueue(&["--to", to, "--subject", "S"]);
+    }
+    sandbox.mailq(&["cancel", "2"]).assert_code(0);
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    sandbox.mailq(&["prune", "--older-than", "0s"]).assert_code(0);
+    assert!(Rows::of(&sandbox).statuses().is_empty());
+    assert_eq!(samples(&sandbox, "sent_total"), ["mailq_sent_total{queue=\"default\"} 1"]);
+    assert_eq!(samples(&sandbox, "enqueued_total"), ["mailq_enqueued_total 2"]);
+    assert_eq!(
+        samples(&sandbox, "failed_total"),
+        ["mailq_failed_total{queue=\"default\",reason=\"cancelled\"} 1"]
+    );
+    assert_eq!(samples(&sandbox, "pruned_total").len(), 2);
+    let duration = samples(&sandbox, "send_duration_seconds");
+    assert_eq!(duration.len(), 12 + 3, "{duration:?}");
+    assert_eq!(duration[12], "mailq_send_duration_seconds_bucket{queue=\"default\",le=\"+Inf\"} 1");
+    assert_eq!(duration[14], "mailq_send_duration_seconds_count{queue=\"default\"} 1");
+    assert_eq!(
+        Rows::of(&sandbox).one::<i64>("SELECT count(*) FROM mailq_tally"),
+        0,
+        "empty hours go"
+    );
+}
+
+#[test]
+fn a_page_is_whole_and_asks_nobody_for_anything() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    Rows::of(&sandbox).run(
+        "UPDATE email_messages SET status = 'FAILED', failure = 'rejected', finished_at = created_at,
+           error_message = 'a@example.com: 550 <img src=x onerror=alert(1)>'",
+    );
+    let page = sandbox.mailq(&["stats", "--html"]).assert_code(0).out.clone();
+    for part in
+        ["<!DOCTYPE html>", "prefers-color-scheme: dark", "width=device-width", "<svg ", "</html>"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    for part in ["http://", "https://", "<script", "<img", "url("] {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("550 &lt;img").count(), 2, "the reason, and the mail");
+}
+
+#[test]
+fn why_mails_failed_is_told_by_what_they_have_in_common() {
+    let sandbox = Sandbox::new();
+    for _ in 0..3 {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    }
+    Rows::of(&sandbox).run(
+        "UPDATE email_messages SET status = 'FAILED', failure = 'rejected', finished_at = created_at,
+           error_message = 'user' || id || '@example.com: 550 no such user';
+         UPDATE email_messages SET failure = 'render', error_message = 'x is missing' WHERE id = 3",
+    );
+    let reasons = sandbox.mailq(&["stats", "--json"]).json()["reasons"].clone();
+    assert_eq!(
+        reasons,
+        serde_json::json!([
+            {"failure": "rejected", "words": "550 no such user", "mails": 2},
+            {"failure": "render", "words": "x is missing", "mails": 1}
+        ])
+    );
+    let text = sandbox.mailq(&["stats"]).out;
+    assert!(text.contains("why mails FAILED") && text.contains("550 no such user"), "{text}");
+}
+
+#[test]
+fn nothing_is_coloured_that_no_terminal_shows() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    for args in [&["stats"][..], &["list"], &["show", "1"]] {
+        assert!(!sandbox.mailq(args).out.contains('\u{1b}'), "{args:?}");
+    }
+}
+
+#[test]
+fn a_rate_says_what_is_left_of_it() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.path("out");
+    sandbox.configure(&format!(
+        "[transport]\nkind = \"file\"\ndirectory = \"{}\"\n[queues.news]\nrate = \"10/1h\"\n",
+        out.display()
+    ));
+    for _ in 0..3 {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S", "--queue", "news"]);
+    }
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let rates = sandbox.mailq(&["stats", "--json"]).json()["rates"].clone();
+    let expected =
+        serde_json::json!([{"queue": "news", "rate": "10/1h", "left": 7, "slowed_down": false}]);
+    assert_eq!(rates, expected);
+    assert!(sandbox.mailq(&["stats"]).out.contains("rate              news 10/1h, 7 left\n"));
 }

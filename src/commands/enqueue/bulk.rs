@@ -212,7 +212,7 @@ fn columns(head: &csv::ByteRecord) -> Result<Vec<String>, String> {
         columns.push(name);
     }
     if !columns.iter().any(|column| matches!(column.as_str(), "to" | "cc" | "bcc")) {
-        return Err("the head line has no column `to`".to_owned());
+        return Err(format!("the head line has no column `to`, only {columns:?}"));
     }
     Ok(columns)
 }

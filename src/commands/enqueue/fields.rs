@@ -7,6 +7,7 @@ use crate::commands::value::{self, Moment};
 use crate::domain::address::{self, Mailbox};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::header::check_header;
+use crate::domain::message::is_name;
 use crate::domain::retry::millis;
 use crate::output::Level;
 use std::collections::BTreeMap;
@@ -45,10 +46,7 @@ fn named(option: &str, fault: &Fault) -> Fault {
 
 /// Whether `name` may name a queue or a group, which is what `option` asks for.
 pub(super) fn check_name(option: &str, name: &str) -> Result<(), Fault> {
-    let is_sound = !name.is_empty()
-        && name.len() <= 64
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
-    match is_sound {
+    match is_name(name) {
         true => Ok(()),
         false => Err(Fault::new(
             Kind::Usage,

@@ -39,7 +39,7 @@ pub(super) struct Line {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an address list is a text, or a list of texts")]
 enum OneOrMany {
     One(String),
     Many(Vec<String>),
@@ -126,8 +126,13 @@ pub(super) fn mail(
     if let Some(template) = line.template {
         mail.template = template;
     }
-    mail.parameters.extend(line.params.unwrap_or_default());
+    let params = line.params.unwrap_or_default();
+    let has_params = !params.is_empty();
+    mail.parameters.extend(params);
     match line.subject {
+        Some(_) if has_params => {
+            return Err(Fault::new(Kind::Data, "a subject is sent as it is; it has no params"));
+        }
         Some(subject) => {
             mail.has_html = line.html.is_some();
             mail.template = BUILT_IN_TEMPLATE.to_owned();

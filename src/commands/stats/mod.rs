@@ -1,24 +1,23 @@
 //! `mailq stats`: the figures, for people, for programs and for Prometheus; thresholds for monitoring.
 
 mod html;
+mod plot;
 mod prometheus;
+mod text;
+mod verdict;
 
-use super::{Context, value};
+use super::{Context, replace, send_batch, value};
 use crate::config::units;
-use crate::domain::fault::{Fault, Kind, words_of};
+use crate::domain::fault::Fault;
+use crate::domain::rate::Rate;
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
-use crate::output::{Level, Table, to_json};
-use crate::store::{Access, Stats};
-use anyhow::Result;
+use crate::output::{Level, Page, Unwritable, to_json};
+use crate::store::{Access, Breaker, Counters, Run, Stats, Store};
 use clap::Args;
 use serde_json::{Value, json};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process;
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -44,50 +43,120 @@ pub struct StatsArgs {
     /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all.
     #[arg(long, value_name = "SHARE", value_parser = value::read(units::share), allow_hyphen_values = true)]
     max_failed_ratio: Option<f64>,
+    /// Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did.
+    #[arg(long, value_name = "DURATION", value_parser = value::positive_duration(), allow_hyphen_values = true)]
+    max_silence: Option<Duration>,
 }
 
-pub fn run(args: &StatsArgs, context: &Context) -> Result<u8> {
-    let now = host::now_ms();
+/// All that is told, in whatever form.
+struct Figures {
+    /// In milliseconds since 1970.
+    now: i64,
+    since: Duration,
+    stats: Stats,
+    counters: Counters,
+    runs: Vec<Run>,
+    /// When `send-batch` last ended well, whether or not it found something to do.
+    last_run_at: Option<i64>,
+    /// The smarthosts, or what else mails are handed to, each with its breaker if it has one.
+    roads: Vec<(String, Option<Breaker>)>,
+    rates: Vec<Limit>,
+}
+
+/// A rate of a queue, and how many more mails it lets through now.
+struct Limit {
+    queue: String,
+    rate: Rate,
+    left: u64,
+    /// A server had too many, and the queue recovers from that.
+    is_pace: bool,
+}
+
+impl Figures {
+    fn gather(args: &StatsArgs, store: &Store, context: &Context) -> Result<Figures, Fault> {
+        let now = host::now_ms();
+        let since = now.saturating_sub(millis(args.since)).max(0);
+        let stats = store.stats(&args.queue, since, now)?;
+        let (runs, idle_at) = store.runs()?;
+        let busy_at = runs.iter().find(|run| run.command == "send-batch").map(|run| run.at);
+        let mut roads: Vec<(String, Option<Breaker>)> =
+            send_batch::scopes(&context.config).into_iter().map(|scope| (scope, None)).collect();
+        for breaker in &stats.breakers {
+            match roads.iter_mut().find(|(scope, _)| *scope == breaker.scope) {
+                Some((_, known)) => *known = Some(breaker.clone()),
+                None => roads.push((breaker.scope.clone(), Some(breaker.clone()))),
+            }
+        }
+        let named = |queue: &String| args.queue.is_empty() || args.queue.contains(queue);
+        let own = context.config.queues().iter().filter(|queue| named(queue)).flat_map(|queue| {
+            let rates = context.config.rates(queue).into_iter();
+            rates.map(move |rate| (queue.clone(), rate, false))
+        });
+        let paces = store.paces()?.into_iter().filter(|(queue, _)| named(queue));
+        let paces = paces.filter_map(|(queue, pace)| Some((queue, pace.at(now)?, true)));
+        let limit = |(queue, rate, is_pace): (String, Rate, bool)| {
+            Ok(Limit { left: store.left(&queue, rate, now)?, queue, rate, is_pace })
+        };
+        let rates = own.chain(paces).map(limit).collect::<Result<_, Fault>>()?;
+        Ok(Figures {
+            now,
+            since: args.since,
+            stats,
+            counters: store.counters()?,
+            runs,
+            last_run_at: busy_at.max(idle_at),
+            roads,
+            rates,
+        })
+    }
+
+    fn is_open(&self, breaker: &Breaker) -> bool {
+        breaker.tripped_at <= self.now && self.now < breaker.until
+    }
+}
+
+pub fn run(args: &StatsArgs, context: &Context) -> anyhow::Result<u8> {
     let store = context.store(Access::Read)?;
-    let stats = store.stats(&args.queue, now.saturating_sub(millis(args.since)).max(0), now)?;
+    let figures = Figures::gather(args, &store, context)?;
+    drop(store);
+    let verdict = verdict::Verdict::reach(args, &figures);
+    let is_for_people = !context.json && !args.prometheus && !args.html;
+    let code = verdict.as_ref().map_or(exit::DONE, |verdict| verdict.code);
+    if is_for_people && args.output.is_none() {
+        let mut page = Page::default();
+        if let Some(verdict) = &verdict {
+            page.line([verdict.line.as_str().into()]);
+            page.line([]);
+        }
+        text::fill(&mut page, &figures, context.output.width());
+        return done(context.output.page(&page), code);
+    }
+    if let Some(verdict) = verdict.filter(|verdict| verdict.code != exit::DONE) {
+        context.output.say(Level::Warning, &verdict.line);
+    }
     let text = match (context.json, args.prometheus) {
-        (true, _) => to_json(&as_json(&stats, now)) + "\n",
-        (_, true) => prometheus::page(&stats, now),
-        _ if args.html => html::page(&as_text(&stats, now, args.since), now),
-        _ => as_text(&stats, now, args.since),
+        (true, _) => to_json(&as_json(&figures)) + "\n",
+        (_, true) => prometheus::page(&figures),
+        _ if args.html => html::page(&figures),
+        _ => {
+            let mut page = Page::default();
+            text::fill(&mut page, &figures, None);
+            page.to_string()
+        }
     };
     match &args.output {
-        Some(path) => replace(path, &text)?,
-        None if context.json || args.prometheus || args.html => context.output.document(&text)?,
-        None => context.output.print(&text)?,
+        Some(path) => replace::file(path, text.as_bytes())?,
+        None => return done(context.output.document(&text), code),
     }
-    Ok(severity(args, &stats, context))
+    Ok(code)
 }
 
-/// The exit code that the thresholds ask for.
-fn severity(args: &StatsArgs, stats: &Stats, context: &Context) -> u8 {
-    let mut worst = exit::DONE;
-    let mut hold = |name: &str, measured: f64, warning: f64, critical: f64, shown: String| {
-        let (code, word, level) = match measured {
-            measured if measured <= warning => return,
-            measured if measured > critical => (exit::CRITICAL, "critical: ", Level::Error),
-            _ => (exit::WARNING, "", Level::Warning),
-        };
-        context.output.say(level, &format!("{word}{name} is {shown}"));
-        worst = worst.max(code);
-    };
-    if let Some((age, limit)) = stats.oldest_due_age_ms.zip(args.max_pending_age.map(millis)) {
-        let shown = format!("{} s, more than {} s", age as f64 / 1000.0, limit as f64 / 1000.0);
-        let limit = limit as f64;
-        hold("the age of the oldest due mail", age as f64, limit, 2.0 * limit, shown);
+/// The verdict counts also for a reader that went away, as `head -1` does.
+fn done(printed: Result<(), Unwritable>, code: u8) -> anyhow::Result<u8> {
+    match printed {
+        Err(unwritable) if !unwritable.is_closed() => Err(unwritable.into()),
+        _ => Ok(code),
     }
-    if let Some((ratio, limit)) = stats.failed_ratio.zip(args.max_failed_ratio) {
-        let shown = format!("{}, more than {}", percent(ratio), percent(limit));
-        // No ratio is above 1, so that from a limit of a third on, half-way to it is critical.
-        let critical = (2.0 * limit).min((1.0 + limit) / 2.0);
-        hold("the FAILED ratio", ratio, limit, critical, shown);
-    }
-    worst
 }
 
 fn seconds(ms: Option<i64>) -> Option<f64> {
@@ -98,7 +167,20 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-fn as_json(stats: &Stats, now: i64) -> Value {
+fn shown_seconds(figure: Option<f64>) -> String {
+    figure.map_or("-".to_owned(), |n| format!("{n:.3} s"))
+}
+
+fn percentiles(send_ms: Option<[i64; 3]>) -> [Option<f64>; 3] {
+    send_ms.map_or([None; 3], |all| all.map(|ms| seconds(Some(ms))))
+}
+
+fn as_json(figures: &Figures) -> Value {
+    let stats = &figures.stats;
+    let duration = |send_ms: Option<[i64; 3]>| {
+        let [p50, p95, p99] = percentiles(send_ms);
+        json!({ "p50": p50, "p95": p95, "p99": p99 })
+    };
     let queues: Vec<Value> = stats
         .queues
         .iter()
@@ -106,6 +188,12 @@ fn as_json(stats: &Stats, now: i64) -> Value {
             json!({
                 "queue": one.queue, "pending": one.pending, "due": one.due, "scheduled": one.scheduled,
                 "sending": one.sending, "sent": one.sent, "failed": one.failed,
+                "oldest_due_age_seconds": seconds(one.oldest_due_age_ms),
+                "failed_ratio": one.recent.failed_ratio,
+                "send_duration_seconds": duration(one.recent.send_ms),
+                "attempts_per_mail": one.recent.attempts_per_mail,
+                "sent_per_minute": one.recent.sent_per_minute,
+                "held": one.held.as_ref().map(|held| json!({ "since": held.since, "reason": held.reason })),
             })
         })
         .collect();
@@ -115,83 +203,42 @@ fn as_json(stats: &Stats, now: i64) -> Value {
         .map(|one| {
             json!({
                 "scope": one.scope, "reason": one.reason, "since": one.since, "until": one.until,
-                "open": one.tripped_at <= now && now < one.until,
+                "outages": one.outages, "open": figures.is_open(one),
             })
         })
         .collect();
-    let [p50, p95, p99] = percentiles(stats);
+    let runs: Vec<Value> = figures
+        .runs
+        .iter()
+        .map(|run| {
+            let result: Option<Value> = serde_json::from_str(&run.result).ok();
+            json!({ "command": run.command, "at": run.at, "result": result })
+        })
+        .collect();
+    let rates: Vec<Value> = figures
+        .rates
+        .iter()
+        .map(|one| {
+            json!({
+                "queue": one.queue, "rate": one.rate.to_string(), "left": one.left, "slowed_down": one.is_pace,
+            })
+        })
+        .collect();
+    let reasons: Vec<Value> = stats
+        .reasons
+        .iter()
+        .map(|one| json!({ "failure": one.failure, "words": one.words, "mails": one.mails }))
+        .collect();
     json!({
-        "schema": 1, "at": now, "queues": queues,
+        "schema": 1, "at": figures.now, "queues": queues,
         "oldest_due_age_seconds": seconds(stats.oldest_due_age_ms),
-        "failed_ratio": stats.failed_ratio,
-        "send_duration_seconds": { "p50": p50, "p95": p95, "p99": p99 },
-        "attempts_per_mail": stats.attempts_per_mail,
-        "sent_per_minute": stats.sent_per_minute,
+        "failed_ratio": stats.recent.failed_ratio,
+        "send_duration_seconds": duration(stats.recent.send_ms),
+        "attempts_per_mail": stats.recent.attempts_per_mail,
+        "sent_per_minute": stats.recent.sent_per_minute,
         "breakers": breakers,
-    })
-}
-
-fn percentiles(stats: &Stats) -> [Option<f64>; 3] {
-    stats.send_ms.map_or([None; 3], |all| all.map(|ms| seconds(Some(ms))))
-}
-
-fn as_text(stats: &Stats, now: i64, since: Duration) -> String {
-    let mut table =
-        Table::new(&["queue", "pending", "due", "scheduled", "sending", "sent", "failed"]);
-    for one in &stats.queues {
-        let numbers = [one.pending, one.due, one.scheduled, one.sending, one.sent, one.failed];
-        let cells = std::iter::once(one.queue.clone()).chain(numbers.map(|n| n.to_string()));
-        table.row(cells.collect());
-    }
-    let mut text =
-        if stats.queues.is_empty() { "no mails\n".to_owned() } else { table.to_string() };
-    let [p50, p95, p99] = percentiles(stats);
-    let shown = |number: Option<f64>, unit: &str| {
-        number.map_or("-".to_owned(), |n| format!("{n:.3}{unit}"))
-    };
-    let lines = [
-        ("oldest due mail", shown(seconds(stats.oldest_due_age_ms), " s")),
-        ("failed", stats.failed_ratio.map_or("-".to_owned(), percent)),
-        (
-            "send duration",
-            format!("p50 {}, p95 {}, p99 {}", shown(p50, " s"), shown(p95, " s"), shown(p99, " s")),
-        ),
-        ("attempts per mail", shown(stats.attempts_per_mail, "")),
-        ("sent per minute", shown(stats.sent_per_minute, "")),
-    ];
-    text.push('\n');
-    for (name, figure) in lines {
-        text.push_str(&format!("{name:<18} {figure}\n"));
-    }
-    text.push_str(&format!("(what finished in the last {})\n", units::human(since)));
-    for one in stats.breakers.iter().filter(|one| now < one.until) {
-        let until = value::show_moment(one.until);
-        text.push_str(&format!(
-            "smarthost {} is left alone until {until}: {}\n",
-            one.scope, one.reason
-        ));
-    }
-    text
-}
-
-/// Puts `text` into `path` so that a reader sees the old file or the new one, whole.
-fn replace(path: &Path, text: &str) -> Result<(), Fault> {
-    let cannot = |e: std::io::Error| {
-        Fault::new(Kind::CannotCreate, format!("cannot write {}: {}", path.display(), words_of(&e)))
-    };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", process::id()));
-    let draft = path.with_file_name(name);
-    let write = || {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, path)
-    };
-    write().map_err(|e| {
-        // What could not become the file must not stay beside it.
-        fs::remove_file(&draft).ok();
-        cannot(e)
+        "sent_by_hour": stats.recent.sent_by_hour, "last_sent_at": stats.last_sent_at,
+        "last_run_at": figures.last_run_at, "runs": runs, "rates": rates,
+        "reasons": reasons,
     })
 }

@@ -1,26 +1,46 @@
 //! The figures in Prometheus' text format, for the textfile collector of its node exporter.
+//!
+//! Counters come from the table that only grows, so that a prune is no reset. What Prometheus can work out itself
+//! (ratios, rates, percentiles) is not told.
 
-use super::{percentiles, seconds};
-use crate::store::Stats;
+use super::Figures;
+use crate::store::{Counter, DURATIONS};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// One sample: its labels, and its value.
+type Sample = (String, f64);
 
 /// All families, each with its samples.
-pub fn page(stats: &Stats, now: i64) -> String {
+pub fn page(figures: &Figures) -> String {
     let mut text = String::new();
-    let mut family = |name: &str, help: &str, samples: Vec<(String, f64)>| {
-        if samples.is_empty() {
-            return;
-        }
-        text.push_str(&format!("# HELP mailq_{name} {help}\n# TYPE mailq_{name} gauge\n"));
-        for (labels, number) in samples {
-            text.push_str(&format!("mailq_{name}{labels} {number}\n"));
-        }
-    };
-    let label = |name: &str, value: &str| {
-        format!(
-            "{name}=\"{}\"",
-            value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-        )
-    };
+    gauges(figures, &mut text);
+    counters(figures, &mut text);
+    durations(figures, &mut text);
+    text
+}
+
+fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: Vec<Sample>) {
+    if samples.is_empty() {
+        return;
+    }
+    let _ = write!(text, "# HELP mailq_{name} {help}\n# TYPE mailq_{name} {kind}\n");
+    for (labels, number) in samples {
+        let _ = writeln!(text, "mailq_{name}{labels} {number}");
+    }
+}
+
+fn label(name: &str, value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("{name}=\"{value}\"")
+}
+
+fn of_queue(queue: &str) -> String {
+    format!("{{{}}}", label("queue", queue))
+}
+
+fn gauges(figures: &Figures, text: &mut String) {
+    let (stats, now) = (&figures.stats, figures.now);
     let mut mails = Vec::new();
     for one in &stats.queues {
         let states = [
@@ -35,28 +55,93 @@ pub fn page(stats: &Stats, now: i64) -> String {
             mails.push((labels, count as f64));
         }
     }
-    let plain =
-        |number: Option<f64>| number.map(|n| (String::new(), n)).into_iter().collect::<Vec<_>>();
-    family("mails", "Mails in the queue by state.", mails);
-    let age = Some(seconds(stats.oldest_due_age_ms).unwrap_or(0.0));
-    family(
-        "oldest_due_age_seconds",
-        "How long the oldest due mail has been due; 0 without one.",
-        plain(age),
-    );
-    family("failed_ratio", "FAILED share of what finished since.", plain(stats.failed_ratio));
-    let quantiles = [("0.5", 0), ("0.95", 1), ("0.99", 2)];
-    let durations = quantiles.iter().filter_map(|(name, at)| {
-        let figure = percentiles(stats)[*at]?;
-        Some((format!("{{{}}}", label("quantile", name)), figure))
+    family(text, "mails", "gauge", "Mails in the database by state.", mails);
+    let ages = stats.queues.iter().map(|one| {
+        (of_queue(&one.queue), one.oldest_due_age_ms.unwrap_or_default() as f64 / 1000.0)
     });
-    family("send_duration_seconds", "How long handing a mail over took.", durations.collect());
-    family("attempts_per_mail", "Attempts that a mail SENT took.", plain(stats.attempts_per_mail));
-    family("sent_per_minute", "Mails SENT a minute since.", plain(stats.sent_per_minute));
-    let open = stats.breakers.iter().map(|one| {
-        let is_open = one.tripped_at <= now && now < one.until;
-        (format!("{{{}}}", label("scope", &one.scope)), f64::from(u8::from(is_open)))
+    let help = "How long the oldest due mail of a queue has been due; 0 without one.";
+    family(text, "oldest_due_age_seconds", "gauge", help, ages.collect());
+    let held = stats.queues.iter();
+    let held = held.map(|one| (of_queue(&one.queue), f64::from(u8::from(one.held.is_some()))));
+    family(text, "queue_held", "gauge", "Whether an admin holds the queue.", held.collect());
+    let open = figures.roads.iter().map(|(scope, breaker)| {
+        let is_open = breaker.as_ref().is_some_and(|one| figures.is_open(one));
+        (format!("{{{}}}", label("scope", scope)), f64::from(u8::from(is_open)))
     });
-    family("breaker_open", "Whether a smarthost is left alone.", open.collect());
-    text
+    family(text, "breaker_open", "gauge", "Whether a smarthost is left alone.", open.collect());
+    let seconds = |ms: i64| ms as f64 / 1000.0;
+    let mut runs: Vec<Sample> = figures
+        .runs
+        .iter()
+        .filter(|run| run.command != "send-batch")
+        .map(|run| (format!("{{{}}}", label("command", &run.command)), seconds(run.at)))
+        .collect();
+    if let Some(at) = figures.last_run_at {
+        runs.insert(0, (format!("{{{}}}", label("command", "send-batch")), seconds(at)));
+    }
+    let help = "When a command last ended well, in seconds since 1970.";
+    family(text, "last_run_timestamp_seconds", "gauge", help, runs);
+    let help = "When these figures were taken, in seconds since 1970.";
+    family(text, "stats_timestamp_seconds", "gauge", help, vec![(String::new(), seconds(now))]);
+}
+
+fn counters(figures: &Figures, text: &mut String) {
+    let enqueued = vec![(String::new(), figures.counters.enqueued as f64)];
+    family(text, "enqueued_total", "counter", "Mails that ever came into the queue.", enqueued);
+    for (counter, label_name, help) in [
+        (Counter::Sent, "", "Mails that a server took for every recipient."),
+        (Counter::Deferred, "", "Attempts after which a mail was put off."),
+        (Counter::Failed, "reason", "Mails that FAILED."),
+        (Counter::Reaped, "", "Mails taken from senders that died."),
+        (Counter::Pruned, "state", "Finished mails that were deleted."),
+    ] {
+        let samples = figures.counters.of(counter).map(|(queue, value, count)| {
+            let mut labels = Vec::new();
+            if matches!(counter, Counter::Sent | Counter::Deferred | Counter::Failed) {
+                labels.push(label("queue", queue));
+            }
+            if !label_name.is_empty() {
+                labels.push(label(label_name, value));
+            }
+            let labels =
+                if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            (labels, count as f64)
+        });
+        let name = format!("{}_total", counter.word());
+        family(text, &name, "counter", help, samples.collect());
+    }
+}
+
+fn durations(figures: &Figures, text: &mut String) {
+    let counters = &figures.counters;
+    let queues: BTreeSet<&str> =
+        counters.of(Counter::Duration).map(|(queue, _, _)| queue).collect();
+    if queues.is_empty() {
+        return;
+    }
+    let name = "mailq_send_duration_seconds";
+    let _ =
+        write!(text, "# HELP {name} How long handing a mail over took.\n# TYPE {name} histogram\n");
+    for queue in queues {
+        let at = |end: &str| {
+            let mut found = counters.of(Counter::Duration);
+            found.find(|(of, label, _)| *of == queue && *label == end).map_or(0, |one| one.2)
+        };
+        let (queue_label, mut below) = (label("queue", queue), 0);
+        for end in DURATIONS {
+            below += at(&end.to_string());
+            let end = end as f64 / 1000.0;
+            let _ = writeln!(text, "{name}_bucket{{{queue_label},le=\"{end}\"}} {below}");
+        }
+        let all: i64 = counters
+            .of(Counter::Duration)
+            .filter(|(of, _, _)| *of == queue)
+            .map(|(_, _, count)| count)
+            .sum();
+        let sum = counters.of(Counter::DurationSum).find(|(of, _, _)| *of == queue);
+        let sum = sum.map_or(0, |(_, _, ms)| ms) as f64 / 1000.0;
+        let _ = writeln!(text, "{name}_bucket{{{queue_label},le=\"+Inf\"}} {all}");
+        let _ = writeln!(text, "{name}_sum{{{queue_label}}} {sum}");
+        let _ = writeln!(text, "{name}_count{{{queue_label}}} {all}");
+    }
 }

@@ -185,6 +185,7 @@ fn types_come_from_the_row_or_the_name() {
         ("a", Some("text/plain;"), "text/plain; charset=utf-8"),
         ("a", Some("text/plain ; ; charset = \"UTF-8\" ;charset=x"), "text/plain; charset=UTF-8"),
         ("a", Some("text/plain; name=\"a b; c\""), "text/plain; name=\"a b; c\"; charset=utf-8"),
+        ("a", Some("a/b; name*0*=utf-8''%C3%A9; name*1=x; x=1"), "a/b; x=1"),
         ("a", Some("a/b; name=a b.pdf; x=1"), "a/b; name=\"a b.pdf\"; x=1"),
         ("a", Some("a/b; name=\"d\\\"é\""), "a/b; name*=utf-8''d%22%C3%A9"),
     ] {

@@ -130,7 +130,7 @@ fn a_mail_goes_from_enqueue_to_sent() {
     }
     let stats = bench.store.stats(&[], NOW - 60_000, NOW + 10).unwrap();
     assert_eq!((stats.queues[0].sent, stats.queues[0].pending), (3, 0));
-    assert_eq!((stats.send_ms, stats.failed_ratio), (Some([5, 5, 5]), Some(0.0)));
+    assert_eq!((stats.recent.send_ms, stats.recent.failed_ratio), (Some([5, 5, 5]), Some(0.0)));
 }
 
 #[test]
@@ -232,11 +232,11 @@ fn the_tally_is_the_count() {
         bench.text(&format!("{by} SELECT queue, status, mails AS n FROM mailq_tally {end}"));
     assert_eq!(tallied, counted);
     let stats = bench.store.stats(&[], NOW - 60_000, NOW + 1).unwrap();
-    assert_eq!(stats.failed_ratio, Some(0.0), "the failures are older than a minute");
+    assert_eq!(stats.recent.failed_ratio, Some(0.0), "the failures are older than a minute");
     let stats = bench.store.stats(&[], NOW - 10_000_000, NOW + 1).unwrap();
-    assert_eq!(stats.failed_ratio, Some(0.4));
+    assert_eq!(stats.recent.failed_ratio, Some(0.4));
     let none = bench.store.stats(&["nobody".into()], NOW - 1, NOW).unwrap();
-    assert_eq!((none.queues[0].pending, none.failed_ratio), (0, None));
+    assert_eq!((none.queues[0].pending, none.recent.failed_ratio), (0, None));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! No hot statement may scan the table or sort what an index has in order.
 
-use super::super::{claim, history, prune, rate, reap, record, stats, suppress};
+use super::super::{claim, history, prune, rate, read, reap, record, stats, suppress};
 use super::*;
 
 #[test]
@@ -67,4 +67,57 @@ fn scheduled_mails_cost_a_claim_nothing() {
         steps.push(spent);
     }
     assert!(steps[0] > 50 && steps[1] <= steps[0] + 10, "{steps:?}");
+}
+
+/// How many steps of SQLite's machine the figures take.
+fn steps(path: &Path) -> i64 {
+    let store = Store::open(path, Access::Read).unwrap();
+    store.stats(&[], NOW - 86_400_000, NOW).unwrap();
+    let all = stats::hot_statements().into_iter().map(|(_, sql)| {
+        let statement = store.conn.prepare_cached(&sql).unwrap();
+        i64::from(statement.get_status(rusqlite::StatementStatus::VmStep))
+    });
+    all.sum()
+}
+
+#[test]
+fn the_figures_ask_nothing_of_the_archive() {
+    let bench = bench();
+    let path = bench.dir.path().join("q.db");
+    let archive = |count: usize, age: i64| {
+        bench.sql(&format!(
+            "INSERT INTO email_messages (to_addrs, template, status, failure, finished_at, send_ms, attempt_count)
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+             SELECT 'a@x.example', 't', iif(i % 2, 'SENT', 'FAILED'), iif(i % 2, NULL, 'rejected'), {NOW} - {age} - i % 1000, 7, 1 FROM n"
+        ));
+    };
+    // More than is ever looked at one by one.
+    archive(12_000, 3_600_000);
+    let before = steps(&path);
+    archive(12_000, 3_600_000);
+    archive(12_000, 7 * 86_400_000);
+    let after = steps(&path);
+    assert!(before > 10_000, "it measures: {before}");
+    assert!(after - before < before / 100, "{before} steps became {after}");
+}
+
+#[test]
+fn what_waits_is_listed_without_a_look_at_the_archive() {
+    let bench = bench();
+    for filter in [
+        Filter { statuses: vec![Status::Pending, Status::Sending], ..Filter::default() },
+        Filter { statuses: vec![Status::Failed], limit: Some(50), ..Filter::default() },
+        Filter { keys: vec!["k".into()], ..Filter::default() },
+        Filter { groups: vec!["g".into()], statuses: vec![Status::Pending], ..Filter::default() },
+    ] {
+        let sql = format!("EXPLAIN QUERY PLAN {}", read::statement(&filter));
+        let mut statement = bench.store.conn.prepare(&sql).unwrap();
+        let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get::<_, String>(3));
+        let plan: Vec<String> = rows.unwrap().map(Result::unwrap).collect();
+        let of_all =
+            |step: &String| step.starts_with("SCAN email_messages") && !step.contains("USING");
+        assert!(!plan.iter().any(of_all), "{filter:?}: {plan:#?}");
+    }
 }

@@ -44,16 +44,14 @@ impl Screened {
             )));
         }
         let no_utf8 = |address: &Address| !can.smtputf8 && needs_utf8(address);
-        let why = |address: &Address| {
-            format!("{address} needs SMTPUTF8, which the server does not offer")
-        };
+        let why = "needs SMTPUTF8, which the server does not offer";
         if no_utf8(&envelope.sender) {
-            return Err(all(why(&envelope.sender)));
+            return Err(all(format!("the sender {} {why}", envelope.sender)));
         }
         let fates: Vec<Option<Fate>> = envelope
             .recipients
             .iter()
-            .map(|address| no_utf8(address).then(|| Fate::Refused(why(address))))
+            .map(|address| no_utf8(address).then(|| Fate::Refused(why.into())))
             .collect();
         let asked: Vec<usize> = (0..fates.len()).filter(|at| fates[*at].is_none()).collect();
         if asked.is_empty() {

@@ -6,6 +6,7 @@
 use super::reply::{Input, Parsed};
 use crate::domain::fault::{one_line, words_of};
 use crate::domain::outcome::{Answer, Reply};
+use rustix::net::RecvFlags;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, ErrorKind, Read, Write};
@@ -87,7 +88,8 @@ impl Read for Socket {
             self.tcp.set_quickack(true)?;
         }
         self.has_read = true;
-        self.persist(READING, |tcp| tcp.read(buffer))
+        let flags = if self.is_polled { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
+        self.persist(READING, |tcp| Ok(rustix::net::recv(tcp, &mut *buffer, flags)?.1))
     }
 }
 
@@ -305,13 +307,9 @@ impl Wire {
     }
 
     fn poll(&mut self) -> io::Result<()> {
-        let socket = self.socket();
-        socket.tcp.set_nonblocking(true)?;
-        socket.is_polled = true;
+        self.socket().is_polled = true;
         let read = self.read_some();
-        let socket = self.socket();
-        socket.is_polled = false;
-        socket.tcp.set_nonblocking(false)?;
+        self.socket().is_polled = false;
         read
     }
 }

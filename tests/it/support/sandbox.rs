@@ -160,6 +160,28 @@ impl Sandbox {
         self.run(command, input.as_ref())
     }
 
+    /// Runs `mailq` and lists its calls of the system calls `calls`, one a line, descriptors with their paths. `calls` may
+    /// go on with what strace is to do to them. `None` where strace cannot trace.
+    pub fn traced(&self, calls: &[&str], args: &[&str]) -> Option<(Seen, Vec<String>)> {
+        let mut strace = self.command("strace");
+        strace
+            .args(["-f", "-y", "-qq", "-o", "trace"])
+            .args(calls.iter().flat_map(|one| ["-e", one]));
+        let Ok(child) = strace.arg(env!("CARGO_BIN_EXE_mailq")).args(args).spawn() else {
+            skipped("strace is not installed");
+            return None;
+        };
+        let seen = self.finish(child);
+        if seen.err.contains("strace:") {
+            skipped("strace may not trace here");
+            return None;
+        }
+        let trace = fs::read_to_string(self.path("trace")).unwrap();
+        // A call that another thread interrupted has two lines; its end names nothing.
+        let is_call = |line: &&str| line.contains('(') && !line.contains("resumed>");
+        Some((seen, trace.lines().filter(is_call).map(str::to_owned).collect()))
+    }
+
     /// Runs a prepared `mailq` to its end and holds it to R0.
     pub fn run(&self, mut command: Command, input: &[u8]) -> Seen {
         let verb = command

@@ -1,0 +1,151 @@
+//! `mailq show`: all of one mail, what was tried with it, and why it did not go out.
+
+mod story;
+mod why;
+
+use super::mail::Scene;
+use super::send_batch::ready;
+use super::{Context, named, value};
+use crate::domain::fault::{Fault, Kind};
+use crate::domain::message::{Mail, Record};
+use crate::domain::state::Status;
+use crate::exit;
+use crate::output::{Page, Piece, Tone};
+use crate::store::{Access, Breaker};
+use anyhow::Result;
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The mail's id.
+    #[arg(value_parser = value::text())]
+    id: String,
+    /// Show the mail as it would go out now: who gets it, subject and text.
+    #[arg(long, conflicts_with_all = ["raw"])]
+    rendered: bool,
+    /// Print the bytes that would go out now, attachments and signature included.
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+}
+
+pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
+    let id = named::id(&args.id)?;
+    let store = context.store(Access::Read)?;
+    let Some(record) = store.show(id)? else {
+        return Err(Fault::new(Kind::NoInput, format!("no mail {id}"))
+            .hint("it may be pruned; `mailq list` shows what is there")
+            .into());
+    };
+    if args.raw || args.rendered {
+        let record = record
+            .map_err(|why| Fault::new(Kind::Data, format!("mail {id} cannot be read: {why}")))?;
+        drop(store);
+        return if args.raw { raw(&record.mail, context) } else { rendered(&record.mail, context) };
+    }
+    let scene = Scene::of(context, &store)?;
+    let history = store.history(id)?;
+    if context.json {
+        let mut told = scene.json(id, &record);
+        told["history"] = story::json(&history);
+        context.output.json(&told)?;
+        return Ok(exit::DONE);
+    }
+    let mut page = Page::default();
+    match &record {
+        Err(why) => page.line([format!("mail {id} cannot be read: {why}").into()]),
+        Ok(record) => {
+            for (name, value) in lines(record, &store.breakers()?, &scene) {
+                let tone = match (name, record.status) {
+                    ("why", Status::Failed) => Tone::Bad,
+                    ("why", Status::Sent) => Tone::Good,
+                    ("why", _) => Tone::Title,
+                    _ => Tone::Plain,
+                };
+                let name = Piece::new(format!("{name:<14} "), Tone::Faint);
+                page.hanging(15, [name, Piece::new(value, tone)]);
+            }
+        }
+    }
+    story::tell(&history, &mut page);
+    context.output.page(&page)?;
+    Ok(exit::DONE)
+}
+
+/// The bytes of a mail, to the last of them.
+fn raw(mail: &Mail, context: &Context) -> Result<u8> {
+    let outgoing = ready(mail, context)?;
+    let mut bytes = Vec::new();
+    outgoing.content.write_to(&mut bytes)?;
+    context.output.bytes(&bytes)?;
+    Ok(exit::DONE)
+}
+
+/// A mail as it would go out now, for a person.
+fn rendered(mail: &Mail, context: &Context) -> Result<u8> {
+    let outgoing = ready(mail, context)?;
+    let envelope = &outgoing.envelope;
+    let letter =
+        super::render::letter(&mail.template, mail.locale.as_deref(), &mail.parameters, context)?;
+    let recipients: Vec<String> = envelope.recipients.iter().map(ToString::to_string).collect();
+    if context.json {
+        let mut told = super::render::as_json(&letter);
+        told["envelope_from"] = envelope.sender.to_string().into();
+        told["envelope_to"] = recipients.into();
+        told["message_id"] = outgoing.message_id.clone().into();
+        told["size"] = outgoing.content.size().into();
+        context.output.json(&told)?;
+        return Ok(exit::DONE);
+    }
+    let mut text = format!("Envelope from: {}\n", envelope.sender);
+    text.push_str(&format!("Envelope to: {}\n", recipients.join(", ")));
+    text.push_str(&format!("Message-ID: <{}>\n", outgoing.message_id));
+    text.push_str(&format!("Size: {} bytes\n", outgoing.content.size()));
+    text.push_str(&super::render::as_text(&letter));
+    context.output.print(&text)?;
+    Ok(exit::DONE)
+}
+
+fn lines(record: &Record, breakers: &[Breaker], scene: &Scene) -> Vec<(&'static str, String)> {
+    let mail = &record.mail;
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    let moment = |value: Option<i64>| value.map_or("-".into(), value::show_moment);
+    let mut lines = vec![
+        ("mail", mail.id.to_string()),
+        ("status", record.status.to_string()),
+        ("why", why::why(record, breakers, scene)),
+        ("queue", mail.queue.clone()),
+        ("from", text(&mail.from)),
+        ("to", mail.to.clone()),
+        ("cc", mail.cc.clone()),
+        ("bcc", mail.bcc.clone()),
+        ("template", mail.template.clone()),
+        ("locale", text(&mail.locale)),
+        ("parameters", mail.parameters.clone()),
+        ("attachments", mail.attachments.clone()),
+        ("headers", mail.headers.clone()),
+        ("attempts", mail.attempt_count.to_string()),
+        ("deaths", mail.reap_count.to_string()),
+        ("failure", text(&record.failure)),
+        ("last error", text(&record.error_message)),
+        ("created", value::show_moment(mail.created_at)),
+        ("due", value::show_moment(mail.next_attempt_at)),
+        ("expires", moment(mail.expires_at)),
+        ("sent", moment(record.sent_at)),
+        ("finished", moment(record.finished_at)),
+        ("held by", text(&record.locked_by)),
+        ("held since", moment(record.locked_at)),
+        ("message id", mail.message_id.clone()),
+        ("key", text(&record.idempotency_key)),
+        ("group", text(&record.group_name)),
+    ];
+    lines.extend(mail.delivered.iter().map(|who| ("has it", who.clone())));
+    lines.extend(mail.refused.iter().map(|(who, words)| ("refused", format!("{who}: {words}"))));
+    // What is nothing is not told, nor what stands in `why` already.
+    let is_told = record.status == Status::Failed;
+    lines.retain(|(name, value)| match (*name, value.as_str()) {
+        (_, "" | "-" | "[]" | "{}") | ("deaths", "0") => false,
+        ("failure" | "last error", _) => !is_told,
+        _ => true,
+    });
+    lines
+}

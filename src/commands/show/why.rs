@@ -1,0 +1,75 @@
+//! The answer to "why did this mail not go out?", and to "when does it?".
+
+use crate::commands::mail::Scene;
+use crate::commands::value;
+use crate::domain::message::Record;
+use crate::domain::state::Status;
+use crate::host;
+use crate::store::Breaker;
+
+/// Why `record` is where it is, and what comes next.
+pub fn why(record: &Record, breakers: &[Breaker], scene: &Scene) -> String {
+    let (mail, now) = (&record.mail, scene.now);
+    let error = record.error_message.as_deref().unwrap_or("no reason was recorded");
+    match record.status {
+        Status::Sent => {
+            let at = record.sent_at.map_or("an unknown time".into(), value::show_moment);
+            format!("a server accepted it at {at}, in attempt {}", mail.attempt_count)
+        }
+        Status::Failed => {
+            let failure = record.failure.as_deref().unwrap_or("failed");
+            let others = match mail.delivered.len() {
+                0 => String::new(),
+                n => format!(
+                    "; {n} recipients have it, and `mailq retry {}` asks only the others",
+                    mail.id
+                ),
+            };
+            format!("{failure}: {error}{others}")
+        }
+        Status::Sending => {
+            let who = record.locked_by.as_deref().unwrap_or("unknown");
+            let alive = if host::is_running(who) {
+                "is running"
+            } else {
+                "is not running: `mailq reap` returns it"
+            };
+            format!("being sent by {who}, which {alive}")
+        }
+        Status::Pending if scene.held(&mail.queue).is_some() => {
+            let held = scene.held(&mail.queue);
+            let reason = held.and_then(|held| held.reason.as_ref());
+            let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            format!("queue {0} is held{reason}; `mailq release {0}` lets it go", mail.queue)
+        }
+        Status::Pending if mail.next_attempt_at > now => {
+            let due = format!(
+                "{} (in {})",
+                value::show_moment(mail.next_attempt_at),
+                value::span(mail.next_attempt_at - now)
+            );
+            match mail.attempt_count {
+                0 => format!("scheduled for {due}"),
+                n => format!("attempt {n} did not work, the next is due {due}: {error}"),
+            }
+        }
+        Status::Pending => {
+            match breakers.iter().find(|one| one.tripped_at <= now && now < one.until) {
+                Some(one) => {
+                    let until = value::show_moment(one.until);
+                    format!(
+                        "due, but smarthost {} is left alone until {until}: {}",
+                        one.scope, one.reason
+                    )
+                }
+                None => format!(
+                    "due, and waiting for `mailq send-batch`{}",
+                    record
+                        .error_message
+                        .as_ref()
+                        .map_or(String::new(), |error| format!("; last error: {error}"))
+                ),
+            }
+        }
+    }
+}
