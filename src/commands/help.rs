@@ -64,6 +64,7 @@ the table of mailq(1). The mails of a queue that is held count for no threshold 
 Examples:
   mailq stats
   mailq stats --since 1h --max-pending-age 10m --max-failed-ratio 5% --max-silence 15m
+  mailq stats --group newsletter-2026-11
   mailq stats --prometheus --output /var/lib/node_exporter/mailq.prom";
 
 pub const LIST: &str = "\
@@ -96,6 +97,7 @@ with 75 when the time is over and one still waits. It only reads: nothing is sen
 
 Examples:
   mailq wait 17 --timeout 2m
+  mailq wait --group newsletter-2026-11
   mailq enqueue --to ada@example.com --subject Hi --body Hi | mailq wait - --timeout 5s";
 
 pub const RETRY: &str = "\

@@ -1,6 +1,6 @@
 //! No hot statement may scan the table or sort what an index has in order.
 
-use super::super::{claim, history, prune, rate, read, reap, record, stats, suppress};
+use super::super::{claim, group, history, prune, rate, read, reap, record, stats, suppress};
 use super::*;
 
 #[test]
@@ -9,6 +9,7 @@ fn every_hot_statement_uses_its_index() {
     let all = [
         claim::hot_statements(),
         record::hot_statements(),
+        group::hot_statements(),
         history::hot_statements(),
         reap::hot_statements(),
         prune::hot_statements(),
