@@ -195,7 +195,13 @@ struct Request {
 
 impl Request {
     fn of(args: &EnqueueArgs, house: &House<'_>) -> Result<Request> {
-        let (template, parameters) = content(&args.content)?;
+        let Content { template, subject, .. } = &args.content;
+        let (template, parameters) =
+            match args.bulk.is_some() && template.is_none() && subject.is_none() {
+                // Each line names its own.
+                true => (String::new(), content::parameters(&args.content)?),
+                false => content(&args.content)?,
+            };
         Ok(Request {
             to: args.to.clone(),
             cc: args.cc.clone(),
