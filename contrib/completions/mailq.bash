@@ -694,7 +694,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__stats)
-            opts="-v -q -h --since --queue --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --since --queue --group --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -705,6 +705,10 @@ _mailq() {
                     return 0
                     ;;
                 --queue)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -858,12 +862,16 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__wait)
-            opts="-v -q -h --timeout --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --group --timeout --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

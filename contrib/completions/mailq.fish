@@ -64,7 +64,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l inline -d 'An im
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l header -d 'A further header (`Name: value`)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l list-unsubscribe -d 'Where a reader\'s mail program unsubscribes: an https address, at which one POST does it (RFC 8058)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l queue -d 'The queue it waits in' -r
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to send it: a time with its zone, or `+2d`' -r
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l at -d 'When to send it: `2026-12-24T09:00:00+01:00`, `2026-12-24 09:00 Europe/Berlin`, or `+2d`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l in -d 'How long from now to send it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l expires-in -d 'Do not send it later than so long after it is due' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l key -d 'A name for this mail: the same one again stores no second mail, and prints the first one\'s id' -r
@@ -117,6 +117,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand prune" -s q -l quiet -d 'Say
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l since -d 'How far back ratios, durations and rates look' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l queue -d 'Only this queue' -r
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l group -d 'Instead: how far the mails of this group are, and about when they will be through' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l output -d 'Replace this file with the figures, all at once, instead of printing them' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-pending-age -d 'Exit 1 if a mail is due for longer than this, 2 if for more than twice as long' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all' -r
@@ -206,6 +207,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand release" -l json -d 'Print r
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l group -d 'The mails of this group, instead of ids' -r
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l timeout -d 'How long to wait at most [default: without end]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F

@@ -27,7 +27,9 @@ With thresholds, stats ends with 0, 1 (warning) or 2 (critical).
 pub const ENQUEUE: &str = "\
 Values:
   A duration is written 90s, 2m, 1h 30m or 30d. TIME is 2026-12-24T09:00:00+01:00,
-  2026-12-24T08:00:00Z or +2d; without a zone it is this host's time, and mailq says so.
+  '2026-12-24 09:00 Europe/Berlin' or +2d; without a zone it is this host's time, and mailq
+  says so. A time that the clocks leave out is as much later; one that comes twice is the first
+  of the two; one that is past is now.
   A value that begins with @ names a file; text that begins with @ goes into a file.
 
 Examples:
@@ -68,6 +70,7 @@ the table of mailq(1). The mails of a queue that is held count for no threshold 
 Examples:
   mailq stats
   mailq stats --since 1h --max-pending-age 10m --max-failed-ratio 5% --max-silence 15m
+  mailq stats --group newsletter-2026-11
   mailq stats --prometheus --output /var/lib/node_exporter/mailq.prom";
 
 pub const LIST: &str = "\
@@ -100,6 +103,7 @@ with 75 when the time is over and one still waits. It only reads: nothing is sen
 
 Examples:
   mailq wait 17 --timeout 2m
+  mailq wait --group newsletter-2026-11
   mailq enqueue --to ada@example.com --subject Hi --body Hi | mailq wait - --timeout 5s";
 
 pub const RETRY: &str = "\

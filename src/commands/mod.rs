@@ -2,9 +2,11 @@
 
 mod cancel;
 mod check;
+mod clock;
 mod enqueue;
 mod help;
 mod hold;
+mod hook;
 mod list;
 mod mail;
 mod named;

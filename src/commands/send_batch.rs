@@ -2,7 +2,7 @@
 
 mod log;
 
-use super::{Context, value};
+use super::{Context, hook, value};
 use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
@@ -83,6 +83,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
     drop(log);
     note(&mut store, &summary, context);
+    hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
@@ -103,8 +104,9 @@ fn note(store: &mut Store, summary: &Summary, context: &Context) {
 }
 
 fn as_json(summary: &Summary) -> Value {
-    let Summary { sent, deferred, failed, outages, limited, reaped, expired, suppressed, took } =
-        summary;
+    let Summary {
+        sent, deferred, failed, outages, limited, reaped, expired, suppressed, took, ..
+    } = summary;
     let limited: Vec<_> = limited
         .iter()
         .map(|one| json!({ "queue": one.queue, "rate": one.rate.to_string(), "until": one.until }))

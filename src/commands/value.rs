@@ -1,5 +1,6 @@
 //! Values of options, read at the door: durations, moments, files named by `@` and `-`.
 
+use super::clock::{self, Fit};
 use crate::config::units;
 use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::retry::millis;
@@ -56,36 +57,47 @@ pub struct Moment {
     pub at_ms: i64,
     /// The text named no zone: this host's was taken.
     pub assumed_local: bool,
+    /// What was special about it in its zone.
+    pub fit: Fit,
 }
 
-/// Reads `2026-12-24T09:00:00+01:00`, the same with `Z` or with a blank for the `T`, or `+2d` from `now_ms`. Without a
-/// zone it is this host's time.
+/// Reads `2026-12-24T09:00:00+01:00`, the same with `Z` or with a blank for the `T`, `2026-12-24 09:00 Europe/Berlin`, or
+/// `+2d` from `now_ms`. Without a zone it is this host's time.
 pub fn moment(option: &str, text: &str, now_ms: i64) -> Result<Moment, Fault> {
     let wrong = |why: String| {
         Fault::new(Kind::Usage, format!("{option} {text:?}: {why}"))
-            .hint("write 2026-12-24T09:00:00+01:00, 2026-12-24T08:00:00Z or +2d")
+            .hint("write 2026-12-24T09:00:00+01:00, '2026-12-24 09:00 Europe/Berlin' or +2d")
     };
     if let Some(later) = text.strip_prefix('+') {
         let later = units::duration(later).map_err(wrong)?;
         let later =
             i64::try_from(later.as_millis()).map_err(|_| wrong("is too far ahead".into()))?;
-        return Ok(Moment { at_ms: now_ms.saturating_add(later), assumed_local: false });
+        let at_ms = now_ms.saturating_add(later);
+        return Ok(Moment { at_ms, assumed_local: false, fit: Fit::Once });
     }
-    let in_range = |at_ms: i64, assumed_local| match at_ms {
-        0..=253_402_300_799_999 => Ok(Moment { at_ms, assumed_local }),
-        _ => Err(wrong("is out of range".into())),
+    let in_range = |at_ms: i64, assumed_local, fit| match at_ms {
+        0..=253_402_300_799_999 => Ok(Moment { at_ms, assumed_local, fit }),
+        _ => Err(wrong("is not between 1970 and 9999".into())),
+    };
+    let (text, zone) = match clock::split(text) {
+        Some((time, zone)) => (time, Some(zone.map_err(wrong)?)),
+        None => (text, None),
     };
     let strict = text.replacen(' ', "T", 1);
     if let Ok(time) = DateTime::parse_from_rfc3339(&strict) {
-        return in_range(time.timestamp_millis(), false);
+        if zone.is_some() {
+            return Err(wrong("has an offset and a zone; write one of them".into()));
+        }
+        return in_range(time.timestamp_millis(), false, Fit::Once);
     }
     for pattern in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"] {
         if let Ok(time) = NaiveDateTime::parse_from_str(&strict, pattern) {
-            let time = Local
-                .from_local_datetime(&time)
-                .earliest()
-                .ok_or_else(|| wrong("does not exist in this host's zone".into()))?;
-            return in_range(time.timestamp_millis(), true);
+            let found = match zone {
+                Some(zone) => clock::in_zone(&zone, time),
+                None => clock::in_zone(&Local, time),
+            };
+            let (at_ms, fit) = found.ok_or_else(|| wrong("is no time".into()))?;
+            return in_range(at_ms, zone.is_none(), fit);
         }
     }
     if NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok() {
@@ -215,12 +227,16 @@ mod tests {
         assert_eq!(at("+2h").at_ms, NOW + 7_200_000);
         assert!(!at("2027-01-15T08:00:00Z").assumed_local);
         assert!(at("2027-01-15 08:00").assumed_local);
+        let berlin = at("2027-01-15 09:00 Europe/Berlin");
+        assert_eq!((berlin.at_ms, berlin.assumed_local), (NOW, false));
     }
 
     #[test]
     fn what_is_no_moment_is_named() {
         for text in [
             "tomorrow",
+            "2027-01-15 09:00 Berlin",
+            "2027-01-15T09:00:00+01:00 Europe/Berlin",
             "",
             "2027-13-01T00:00:00Z",
             "1800000000",

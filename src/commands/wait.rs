@@ -5,7 +5,7 @@ use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::MailId;
 use crate::domain::state::Status;
 use crate::exit;
-use crate::store::Access;
+use crate::store::{Access, Filter};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
@@ -15,8 +15,11 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Args)]
 pub struct WaitArgs {
     /// The mails' ids; `-` reads them from stdin.
-    #[arg(required = true, value_parser = value::text())]
+    #[arg(required_unless_present = "group", value_parser = value::text())]
     id: Vec<String>,
+    /// The mails of this group, instead of ids.
+    #[arg(long, value_name = "GROUP", conflicts_with = "id", value_parser = value::text())]
+    group: Option<String>,
     /// How long to wait at most [default: without end].
     #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     timeout: Option<Duration>,
@@ -28,6 +31,13 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 pub fn run(args: &WaitArgs, context: &Context) -> Result<u8> {
     let mut waiting = named::read_ids(&args.id)?;
     let store = context.store(Access::Read)?;
+    if let Some(group) = &args.group {
+        waiting = store.ids(&Filter { groups: vec![group.clone()], ..Filter::default() })?;
+        if waiting.is_empty() {
+            let fault = Fault::new(Kind::NoInput, format!("no mail of the group {group:?}"));
+            return Err(fault.hint("it was never there, or it is pruned").into());
+        }
+    }
     let (began, mut pause) = (Instant::now(), PAUSES.0);
     let (mut failed, mut missing) = (0usize, None);
     loop {

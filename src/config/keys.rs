@@ -39,6 +39,7 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("attachment_roots", Type::Paths, Place::Base),
     ("max_message_size", Type::Size, Place::Base),
     ("log", Type::Word(LOGS), Place::Base),
+    ("on_failed", Type::Command, Place::Base),
     ("smtp.host", Type::Text, Place::Both),
     ("smtp.port", number(1, 65_535), Place::Both),
     ("smtp.tls", Type::Word(TLS), Place::Both),

@@ -183,6 +183,14 @@ impl Config {
         self.text(None, "log").as_deref() == Some("json")
     }
 
+    /// The command that is told of the mails that a run could not send.
+    pub fn on_failed(&self) -> Vec<String> {
+        match self.entries.get(None, "on_failed") {
+            Some(Value::Command(command)) => command.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The queues that were named, the first is the most urgent.
     pub fn queues(&self) -> &[String] {
         self.entries.queues()

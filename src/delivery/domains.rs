@@ -37,7 +37,6 @@ pub struct Domains {
     crowds: HashMap<(String, String), Crowd>,
     /// The crowd of each mail on a desk.
     of_mails: HashMap<MailId, (String, String)>,
-    latest_us: i64,
 }
 
 impl Domains {
@@ -65,7 +64,6 @@ impl Domains {
         // Too early costs one more claim; too late would leave the domain idle.
         let step = crowd.usual_us / (2 * i64::try_from(limit).unwrap_or(i64::MAX / 2)).max(1);
         crowd.next_us = crowd.next_us.max(now.saturating_mul(1_000)).saturating_add(step.max(1));
-        self.latest_us = self.latest_us.max(crowd.next_us);
         Place::Back(job, crowd.next_us / 1_000 + 1)
     }
 
@@ -88,9 +86,10 @@ impl Domains {
         }
     }
 
-    /// Whether a mail that went back comes up soon.
-    pub fn are_coming(&self, now: i64) -> bool {
-        self.latest_us / 1_000 + 1 >= now
+    /// Whether a mail that went back comes up soon, in a queue that `is_open` says.
+    pub fn are_coming(&self, is_open: &dyn Fn(&str) -> bool, now: i64) -> bool {
+        let coming = |crowd: &Crowd| crowd.next_us / 1_000 + 1 >= now;
+        self.crowds.iter().any(|((queue, _), crowd)| coming(crowd) && is_open(queue))
     }
 
     /// The mails that wait aside, of the queues that `is_of` says.

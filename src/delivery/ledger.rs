@@ -292,6 +292,7 @@ impl<'a> Ledger<'a> {
             }
             Move::Failed(failure) => {
                 self.summary.failed += 1;
+                self.summary.failures.push(id);
                 self.summary.expired += u64::from(failure == Failure::Expired);
                 let words = format!("mail {id}: FAILED {}: {error}", failure.word());
                 match failure {

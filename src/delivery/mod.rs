@@ -19,6 +19,7 @@ pub use entry::{Entry, Verdict};
 pub use prepare::Workshop;
 
 use crate::domain::fault::Fault;
+use crate::domain::message::MailId;
 use crate::domain::rate::Rate;
 use crate::domain::retry::Policy;
 use crate::store::{Breaker, Limited, Store};
@@ -96,6 +97,8 @@ pub struct Summary {
     pub sent: u64,
     pub deferred: u64,
     pub failed: u64,
+    /// Which they are.
+    pub failures: Vec<MailId>,
     /// The roads that are out, and why.
     pub outages: Vec<Breaker>,
     /// The queues with mails that a rate kept back when the run ended.

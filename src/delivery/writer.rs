@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// More than this is not claimed in one turn beyond what the senders want.
-const MOST_EXTRA: usize = 64;
+const MOST_EXTRA: usize = 16;
 
 /// How often a run that waits for a rate looks whether it may go on.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -102,6 +102,10 @@ fn tidy_up(
     summary.expired = store.expire(&max_age, plan.longest_wait_ms(), now)?;
     summary.reaped = (reaped.returned.len() + reaped.failed.len()) as u64;
     summary.failed = summary.expired + reaped.failed.len() as u64;
+    summary.failures = reaped.failed;
+    if summary.expired > 0 {
+        summary.failures.extend(store.expired_at(now)?);
+    }
     Ok(())
 }
 
@@ -157,9 +161,13 @@ impl<'a> Writer<'a, '_> {
 
     /// Whether mails that went back for their domain come up soon.
     fn are_coming(&self) -> bool {
-        self.ledger.budget() > 0
-            && self.posts.iter().any(|post| post.open)
-            && self.domains.are_coming(host::now_ms())
+        let limited = &self.ledger.summary.limited;
+        let is_open = |queue: &str| {
+            let lane = self.ledger.plan.lane_of(queue);
+            lane.is_some_and(|lane| self.posts[lane].open)
+                && limited.iter().all(|one| one.queue != queue)
+        };
+        self.ledger.budget() > 0 && self.domains.are_coming(&is_open, host::now_ms())
     }
 
     /// Whether the run is to wait until a rate lets it go on.

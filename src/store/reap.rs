@@ -144,6 +144,17 @@ impl Store {
         Ok(expired)
     }
 
+    /// The mails that `expire` ended at `now`.
+    pub fn expired_at(&self, now: i64) -> Result<Vec<MailId>, Fault> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT id FROM email_messages WHERE status = 'FAILED' AND finished_at = ?1 AND failure = 'expired'",
+            )?;
+            let ids = statement.query_map([now], |found| found.get(0).map(MailId))?;
+            ids.collect()
+        })
+    }
+
     /// Repeats `piece` until it changes nothing, leaving others their turn in between.
     pub(super) fn in_pieces(
         &mut self,

@@ -185,3 +185,16 @@ fn memory_does_not_grow_with_the_input() {
     let seen = sandbox.other("sh", &["-c", &script], "");
     assert_eq!((seen.code, seen.out.lines().count()), (0, 8_000), "{}", seen.err);
 }
+
+#[test]
+fn each_line_may_name_its_own_template() {
+    let sandbox = Sandbox::new();
+    let lines = "{\"to\":\"a@example.com\",\"template\":\"hello\"}\n{\"to\":\"b@example.com\",\"subject\":\"S\",\"body\":\"B\"}\n";
+    let args = ["enqueue", "--bulk", "-", "--param", "name=You"];
+    let seen = sandbox.mailq_reading(&args, lines);
+    assert_eq!((seen.code, seen.out.as_str()), (0, "1\n2\n"), "{seen}");
+    let rows = Rows::of(&sandbox);
+    assert_eq!(rows.all::<String>("SELECT template FROM email_messages", []), ["hello", "message"]);
+    let seen = sandbox.mailq_reading(&args, "{\"to\":\"a@example.com\"}\n");
+    assert!(seen.assert_code(65).err.contains("stdin:1: no template and no subject"), "{seen}");
+}

@@ -54,3 +54,66 @@ fn the_examples_enqueue_with_their_order_or_not_at_all() {
         assert_eq!(seen.out.contains("refused"), program != "sqlite3", "{seen}");
     }
 }
+
+#[test]
+fn the_shop_sells_with_its_mails_or_not_at_all() {
+    let sandbox = Sandbox::new();
+    let there = sandbox.command("python3").args(["-c", "import sqlite3"]).output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        return skipped("python3 cannot run the shop here");
+    }
+    let script = contrib().join("examples/shop/run.sh");
+    let args = [script.to_str().unwrap(), env!("CARGO_BIN_EXE_mailq")];
+    let seen = sandbox.other("sh", &args, "");
+    assert!(seen.code == 0 && seen.out.ends_with("two orders, four mails\n"), "{seen}");
+}
+
+#[test]
+fn recurring_mail_that_runs_twice_is_stored_once() {
+    let sandbox = Sandbox::new();
+    let schedules = contrib().join("examples/schedules");
+    let reminder = fs::read_to_string(schedules.join("templates/reminder/text.hbs")).unwrap();
+    sandbox.template("reminder", "Reminder: {{what}}", &reminder, None);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    for folder in ["newsletter", "_partials"] {
+        std::os::unix::fs::symlink(shipped.join(folder), sandbox.path("templates").join(folder))
+            .unwrap();
+    }
+    sandbox.write(
+        "readers.csv",
+        "to,name,unsubscribe_url\nada@example.com,Ada,https://example.com/u/1\nbob@example.com,Bob,https://example.com/u/2\n",
+    );
+    sandbox.write("issue.json", r#"{"title":"News","articles":[{"title":"One","text":"Text"}]}"#);
+    sandbox.write(
+        "dates.csv",
+        "key,to,name,what,at\nv-1,ada@example.com,Ada,the dentist,2099-12-24 09:00 Europe/Berlin\n",
+    );
+    fs::create_dir(sandbox.path("bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mailq"), sandbox.path("bin/mailq")).unwrap();
+    sandbox.enqueue(&["--to", "first@example.com", "--subject", "S"]);
+    for _ in 0..2 {
+        for call in [
+            "weekly-newsletter.sh readers.csv issue.json",
+            "reminder.sh dates.csv",
+            "daily-summary.sh ops@example.com",
+        ] {
+            let script = format!(
+                "PATH=\"{}:$PATH\" exec sh {}/{call}",
+                sandbox.path("bin").display(),
+                schedules.display()
+            );
+            let seen = sandbox.other("sh", &["-c", &script], "");
+            assert_eq!((seen.code, seen.out.as_str()), (0, ""), "{call}: {seen}");
+        }
+    }
+    let rows = Rows::of(&sandbox);
+    let keys: Vec<String> =
+        rows.all("SELECT idempotency_key FROM email_messages WHERE id > 1 ORDER BY id", []);
+    assert_eq!(keys.len(), 4, "{keys:?}");
+    assert!(
+        keys[0].starts_with("newsletter-") && keys[0].ends_with("-ada@example.com"),
+        "{keys:?}"
+    );
+    assert_eq!(keys[2..], ["v-1", "daily-summary"]);
+    assert_eq!(rows.of_mail::<i64>(4, "next_attempt_at"), 4_101_782_400_000);
+}

@@ -26,6 +26,7 @@ mod enqueue_refusals;
 mod exit_codes;
 mod help;
 mod hold_wait;
+mod hook;
 mod keys;
 mod layers;
 mod list_show;

@@ -99,3 +99,32 @@ fn a_domain_at_its_limit_keeps_nobody_else_waiting() {
     let big_before = order[..last_small].iter().filter(|small| !**small).count();
     assert!(big_before < 300, "{big_before} of 400 went before the last of those behind them");
 }
+
+#[test]
+fn a_group_is_followed_listed_waited_for_and_cancelled() {
+    let sandbox = Sandbox::new();
+    let bulk = |group: &str, lines: &str| {
+        let args = ["enqueue", "--template", "hello", "--group", group, "--bulk", "-"];
+        sandbox.mailq_reading(&args, format!("to,name\n{lines}")).assert_code(0);
+    };
+    bulk("news-1", "a@example.com,A\nb@example.com,B\nc@example.com,C\n");
+    bulk("news-2", "d@example.com,D\n");
+    Rows::of(&sandbox).run("UPDATE email_messages SET template = 'gone' WHERE id = 3");
+    sandbox.mailq(&["send-batch", "--limit", "3"]).assert_code(0);
+    let told = sandbox.mailq(&["stats", "--group", "news-1", "--json"]).assert_code(0).json();
+    for (key, value) in [("waiting", 0), ("sent", 2), ("failed", 1)] {
+        assert_eq!(told[key], value, "{told}");
+    }
+    assert_eq!((&told["failures"]["render"], &told["sent_per_minute"]), (&1.into(), &0.2.into()));
+    assert!(sandbox.mailq(&["stats", "--group", "news-1"]).out.contains("FAILED render: 1"));
+    sandbox.mailq(&["stats", "--group", "news-3"]).assert_code(66);
+    sandbox.mailq(&["wait", "--group", "news-1"]).assert_code(65);
+    sandbox.mailq(&["wait", "--group", "news-2", "--timeout", "0s"]).assert_code(75);
+    let listed = sandbox.mailq(&["list", "--group", "news-2", "--json"]).json();
+    assert_eq!(listed["id"], 4);
+    sandbox.mailq(&["cancel", "--group", "news-2", "--yes"]).assert_code(0);
+    assert_eq!(
+        sandbox.mailq(&["stats", "--group", "news-2", "--json"]).json()["failures"]["cancelled"],
+        1
+    );
+}

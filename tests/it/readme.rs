@@ -38,12 +38,17 @@ fn the_examples_run() {
     let own = sandbox.path("templates");
     let shipped = sandbox.path("shipped");
     let config = config.replace(own.to_str().unwrap(), shipped.to_str().unwrap());
-    sandbox.write("config.toml", config);
+    let blocks = blocks(README);
+    let queues = blocks.iter().find(|(info, text)| info == "toml" && text.contains("[queues."));
+    sandbox.write("config.toml", config + &queues.unwrap().1);
+    let reader = |n: usize| format!("reader{n}@example.com,Reader {n},https://example.com/u/{n}\n");
+    let readers: String = (0..10_000).map(reader).collect();
+    sandbox.write("subscribers.csv", format!("to,name,unsubscribe_url\n{readers}"));
+    sandbox.write("issue.json", r#"{"title":"News","articles":[{"title":"One","text":"Text"}]}"#);
     sandbox.write("invoice.pdf", "%PDF-1.4\n");
     fs::create_dir(sandbox.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_mailq"), sandbox.path("bin/mailq")).unwrap();
 
-    let blocks = blocks(README);
     let mut ran = 0;
     for (at, (_, script)) in
         blocks.iter().enumerate().filter(|(_, (info, _))| info == "sh runnable")

@@ -56,8 +56,8 @@ pub(super) fn stdin_is_read_once(options: &[(&str, &Option<String>)]) -> Result<
     }
 }
 
-/// The template, which is empty where none was given, and its parameters.
-pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
+/// The parameters of the options.
+pub(super) fn parameters(args: &Content) -> Result<Map<String, Value>, Fault> {
     stdin_is_read_once(&[("--params", &args.params), ("--body", &args.body)])?;
     let mut parameters = match &args.params {
         Some(text) => object(&value::text_or_file("--params", text, true)?)?,
@@ -82,6 +82,12 @@ pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
         };
         parameters.insert(key, parsed);
     }
+    Ok(parameters)
+}
+
+/// The template and its parameters.
+pub fn content(args: &Content) -> Result<(String, Map<String, Value>), Fault> {
+    let parameters = parameters(args)?;
     if let Some(template) = &args.template {
         return Ok((template.clone(), parameters));
     }

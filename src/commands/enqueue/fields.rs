@@ -61,18 +61,27 @@ pub(super) fn after(from: i64, later: Duration) -> i64 {
     from.saturating_add(millis(later))
 }
 
-/// The moment that `option` names.
+/// The moment that `option` names; one that is past is now.
 pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fault> {
-    let Moment { at_ms, assumed_local } = value::moment(option, text, house.now)?;
-    // A long list is told once.
-    if assumed_local && !house.told_zone.replace(true) {
-        let shown = value::show_moment(at_ms);
-        house.context.output.say(
-            Level::Notice,
-            &format!("{option} {text:?} names no zone: taken as {shown}, this host's time"),
-        );
+    let Moment { at_ms, assumed_local, fit } = value::moment(option, text, house.now)?;
+    let shown = value::show_moment(at_ms);
+    let mut told = Vec::new();
+    if assumed_local {
+        told.push(format!("names no zone: taken as {shown}, this host's time"));
     }
-    Ok(at_ms)
+    if let Some(words) = fit.words() {
+        told.push(format!("{words}: taken as {shown}"));
+    }
+    if at_ms < house.now {
+        told.push("is past: it is due now".to_owned());
+    }
+    // A long list is told once.
+    if !told.is_empty() && !house.told_time.replace(true) {
+        for words in told {
+            house.context.output.say(Level::Notice, &format!("{option} {text:?} {words}"));
+        }
+    }
+    Ok(at_ms.max(house.now))
 }
 
 /// The headers of `--header` and `--list-unsubscribe`.

@@ -65,7 +65,7 @@ pub struct EnqueueArgs {
     /// The queue it waits in.
     #[arg(long, value_name = "QUEUE", default_value = "default", value_parser = value::text())]
     queue: String,
-    /// When to send it: a time with its zone, or `+2d`.
+    /// When to send it: `2026-12-24T09:00:00+01:00`, `2026-12-24 09:00 Europe/Berlin`, or `+2d`.
     #[arg(long, value_name = "TIME", conflicts_with = "in", allow_hyphen_values = true, value_parser = value::text())]
     at: Option<String>,
     /// How long from now to send it.
@@ -106,7 +106,7 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
         context,
         templates: Templates::new(Some(context.config.templates())),
         now: host::now_ms(),
-        told_zone: Cell::new(false),
+        told_time: Cell::new(false),
     };
     let bulk = args.bulk.as_ref().map(|path| path.to_string_lossy().into_owned());
     let Content { params, body, .. } = &args.content;
@@ -165,8 +165,8 @@ struct House<'a> {
     context: &'a Context,
     templates: Templates,
     now: i64,
-    /// Whether the user was told which zone a time was taken in.
-    told_zone: Cell<bool>,
+    /// Whether the user was told how a time was taken.
+    told_time: Cell<bool>,
 }
 
 /// One mail as it is asked for: by the options alone, or by a line of `--bulk` over them.
@@ -195,7 +195,13 @@ struct Request {
 
 impl Request {
     fn of(args: &EnqueueArgs, house: &House<'_>) -> Result<Request> {
-        let (template, parameters) = content(&args.content)?;
+        let Content { template, subject, .. } = &args.content;
+        let (template, parameters) =
+            match args.bulk.is_some() && template.is_none() && subject.is_none() {
+                // Each line names its own.
+                true => (String::new(), content::parameters(&args.content)?),
+                false => content(&args.content)?,
+            };
         Ok(Request {
             to: args.to.clone(),
             cc: args.cc.clone(),

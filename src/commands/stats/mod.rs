@@ -1,5 +1,6 @@
 //! `mailq stats`: the figures, for people, for programs and for Prometheus; thresholds for monitoring.
 
+mod group;
 mod html;
 mod plot;
 mod prometheus;
@@ -28,6 +29,9 @@ pub struct StatsArgs {
     /// Only this queue.
     #[arg(long, value_name = "QUEUE", value_parser = value::text())]
     queue: Vec<String>,
+    /// Instead: how far the mails of this group are, and about when they will be through.
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["queue", "prometheus", "html", "output", "max_pending_age", "max_failed_ratio", "max_silence"], value_parser = value::text())]
+    group: Option<String>,
     /// Print in Prometheus' text format, for its textfile collector.
     #[arg(long, conflicts_with = "json")]
     prometheus: bool,
@@ -116,6 +120,9 @@ impl Figures {
 }
 
 pub fn run(args: &StatsArgs, context: &Context) -> anyhow::Result<u8> {
+    if let Some(group) = &args.group {
+        return group::run(group, context);
+    }
     let store = context.store(Access::Read)?;
     let figures = Figures::gather(args, &store, context)?;
     drop(store);

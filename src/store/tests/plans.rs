@@ -1,6 +1,6 @@
 //! No hot statement may scan the table or sort what an index has in order.
 
-use super::super::{claim, history, prune, rate, read, reap, record, stats, suppress};
+use super::super::{claim, group, history, prune, rate, read, reap, record, stats, suppress};
 use super::*;
 
 #[test]
@@ -9,6 +9,7 @@ fn every_hot_statement_uses_its_index() {
     let all = [
         claim::hot_statements(),
         record::hot_statements(),
+        group::hot_statements(),
         history::hot_statements(),
         reap::hot_statements(),
         prune::hot_statements(),
@@ -30,6 +31,43 @@ fn every_hot_statement_uses_its_index() {
             assert!(!scans && !sorts, "{name}: {step}\n{sql}");
         }
     }
+}
+
+#[test]
+fn scheduled_mails_cost_a_claim_nothing() {
+    let bench = bench();
+    bench.sql(&format!(
+        "INSERT INTO email_messages (to_addrs, template, next_attempt_at) VALUES ('a@x.example', 't', {NOW})"
+    ));
+    let mut steps = Vec::new();
+    for scheduled in [10, 200_000] {
+        bench.sql(&format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {scheduled}) \
+             INSERT INTO email_messages (to_addrs, template, next_attempt_at) SELECT 'a@x.example', 't', {NOW} + 1000 + i FROM n"
+        ));
+        let mut spent = 0;
+        for (_, sql) in claim::hot_statements() {
+            let mut statement = bench.store.conn.prepare(&sql).unwrap();
+            for (name, value) in [(":now", NOW), (":limit", 100)] {
+                if let Ok(Some(at)) = statement.parameter_index(name) {
+                    statement.raw_bind_parameter(at, value).unwrap();
+                }
+            }
+            for name in [":queue", ":holder", "?1"] {
+                if let Ok(Some(at)) = statement.parameter_index(name) {
+                    let text = if name == "?1" && sql.contains("queue >") { "" } else { "default" };
+                    statement.raw_bind_parameter(at, text).unwrap();
+                }
+            }
+            let mut rows = statement.raw_query();
+            while rows.next().unwrap().is_some() {}
+            drop(rows);
+            spent += statement.get_status(rusqlite::StatementStatus::VmStep);
+        }
+        bench.sql("UPDATE email_messages SET status = 'PENDING', locked_at = NULL, locked_by = NULL WHERE status = 'SENDING'");
+        steps.push(spent);
+    }
+    assert!(steps[0] > 50 && steps[1] <= steps[0] + 10, "{steps:?}");
 }
 
 /// How many steps of SQLite's machine the figures take.
