@@ -118,6 +118,11 @@ impl<'a> Ledger<'a> {
         });
     }
 
+    /// Books what becomes of a mail that no sender had in hand.
+    pub fn dismiss(&mut self, lease: Lease, change: Change, waiting: (usize, u32)) {
+        self.settle(lease, change, waiting, None, (None, vec![]));
+    }
+
     /// Books the mark of a mail whose final dot is about to leave.
     pub fn mark(&mut self, clerk: Arc<Clerk>, id: MailId, holder: Arc<str>) {
         self.marks.push((clerk, id, holder));

@@ -7,11 +7,10 @@ use super::entry::entries;
 use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
-use super::{Journal, Plan, Summary, Workshop};
+use super::{Journal, Plan, Summary, Workshop, tidy};
 use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::outcome::{Outcome, Trouble};
-use crate::domain::retry::millis;
 use crate::domain::state;
 use crate::host;
 use crate::store::{Breaker, Claimed, Store};
@@ -40,7 +39,7 @@ pub fn run(
 ) -> Result<Summary, Fault> {
     let began = Instant::now();
     let mut summary = Summary::default();
-    tidy_up(store, plan, journal, &mut summary)?;
+    tidy::up(store, plan, journal, &mut summary)?;
     let now = host::now_ms();
     let mut due = store.open_queues(now)?;
     due.retain(|queue| plan.wants(queue));
@@ -81,32 +80,6 @@ pub fn run(
     }
     summary.took = began.elapsed();
     Ok(summary)
-}
-
-/// Records what an earlier run could not, and ends what is over: dead senders' leases, and waiting.
-fn tidy_up(
-    store: &mut Store,
-    plan: &Plan,
-    journal: &dyn Journal,
-    summary: &mut Summary,
-) -> Result<(), Fault> {
-    let replayed = store.replay_journal()?;
-    if replayed > 0 {
-        journal.warn(&format!(
-            "recorded {replayed} outcomes that an earlier run could only write to its journal"
-        ));
-    }
-    let now = host::now_ms();
-    let reaped = store.reap(millis(plan.lease), now, &host::is_running, false)?;
-    let max_age = |queue: &str| millis(plan.policy(queue).max_age);
-    summary.expired = store.expire(&max_age, plan.longest_wait_ms(), now)?;
-    summary.reaped = (reaped.returned.len() + reaped.failed.len()) as u64;
-    summary.failed = summary.expired + reaped.failed.len() as u64;
-    summary.failures = reaped.failed;
-    if summary.expired > 0 {
-        summary.failures.extend(store.expired_at(now)?);
-    }
-    Ok(())
 }
 
 struct Writer<'a, 'w> {
@@ -206,32 +179,14 @@ impl<'a> Writer<'a, '_> {
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
         match mail {
-            Err(words) => self.ledger.settle(
-                lease,
-                state::unreadable(&words),
-                (lane, 0),
-                None,
-                (None, vec![]),
-            ),
+            Err(words) => self.ledger.dismiss(lease, state::unreadable(&words), (lane, 0)),
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
-                self.ledger.settle(
-                    lease,
-                    state::expire(&mail),
-                    (lane, attempts),
-                    None,
-                    (None, vec![]),
-                );
+                self.ledger.dismiss(lease, state::expire(&mail), (lane, attempts));
             }
             Ok(mail) if is_suppressed => {
                 let attempts = mail.attempt_count;
-                self.ledger.settle(
-                    lease,
-                    state::suppress(&mail),
-                    (lane, attempts),
-                    None,
-                    (None, vec![]),
-                );
+                self.ledger.dismiss(lease, state::suppress(&mail), (lane, attempts));
             }
             Ok(mail) => self.seat(Job { lease, mail }, lane),
         }
@@ -248,7 +203,7 @@ impl<'a> Writer<'a, '_> {
                 post.extra = (post.extra + 4).min(MOST_EXTRA);
                 let change = state::give_back(&mail, plan.policy(&mail.queue), None, Some(at));
                 self.ledger.unclaim();
-                self.ledger.settle(lease, change, (lane, mail.attempt_count), None, (None, vec![]));
+                self.ledger.dismiss(lease, change, (lane, mail.attempt_count));
             }
         }
     }
@@ -266,7 +221,7 @@ impl<'a> Writer<'a, '_> {
         for Job { lease, mail } in jobs {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
-            self.ledger.settle(lease, change, (lane, mail.attempt_count), None, (None, vec![]));
+            self.ledger.dismiss(lease, change, (lane, mail.attempt_count));
         }
     }
 
