@@ -100,7 +100,7 @@ class Sent:
             queue.fill(mails + waiting)
             command = [MAILQ, "--config", queue.config, "send-batch"] + (["--limit", str(mails)] if waiting else [])
             begun = time.perf_counter()
-            running = [subprocess.Popen(command, env=ENV, stdout=subprocess.DEVNULL) for _ in range(processes)]
+            running = [subprocess.Popen(command, env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(processes)]
             ended = [os.wait4(process.pid, 0) for process in running]
             self.rate = mails / (time.perf_counter() - begun)
             assert all(status == 0 for _, status, _ in ended), ended
