@@ -4,9 +4,9 @@
 //! one way leads from every earlier version to it: the rows move into the table as it is now. `user_version`,
 //! `application_id`, `journal_mode` and `auto_vacuum` of a database we did not create stay alone.
 
-use super::{Store, error};
+use super::{Store, error, wait_for_others};
 use crate::domain::fault::{Fault, Kind};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
 
 const SCHEMA: &str = include_str!("../../schema.sql");
 
@@ -18,10 +18,15 @@ const NO_NUMBER: usize = usize::MAX;
 /// Creates what is missing and migrates what is old. `created`: the file is ours, so WAL is too.
 pub fn ensure(store: &mut Store, created: bool) -> Result<(), Fault> {
     if created {
-        store
-            .conn
-            .pragma_update(None, "journal_mode", "WAL")
-            .map_err(|e| error::fault(&store.path, &e))?;
+        // SQLite asks no busy handler here, and a process that was not the first may be reading already.
+        let mut tries = 0;
+        while let Err(e) = store.conn.pragma_update(None, "journal_mode", "WAL") {
+            let is_busy = e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+            if !is_busy || !wait_for_others(tries) {
+                return Err(error::fault(&store.path, &e));
+            }
+            tries += 1;
+        }
     }
     if version(store)?.is_none() {
         store.write(|tx| tx.execute_batch(SCHEMA))?;
