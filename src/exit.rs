@@ -4,6 +4,7 @@
 //! line that asks for a report.
 
 use crate::domain::fault::{Fault, Kind, words_of};
+use crate::host;
 use crate::output::{Level, Output, Unwritable};
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
@@ -50,11 +51,17 @@ pub fn report(error: &anyhow::Error, output: &Output) -> u8 {
         Some(system) => words_of(system),
         None => cause.to_string(),
     });
-    output.say(Level::Error, &words.collect::<Vec<_>>().join(": "));
+    let words = words.collect::<Vec<_>>().join(": ");
     let fault = error.downcast_ref::<Fault>();
+    let barrier = fault.and_then(Fault::missing_permission).and_then(host::barrier);
+    let why = barrier.as_ref().map_or_else(String::new, |barrier| format!(": {barrier}"));
+    output.say(Level::Error, &format!("{words}{why}"));
     let system = error.chain().find_map(|cause| cause.downcast_ref()).map(kind_of);
     let kind = fault.map(Fault::kind).or(system).unwrap_or(Kind::Bug);
-    output.hint(fault.and_then(Fault::next_step).unwrap_or(usual_step(kind)));
+    match barrier {
+        Some(barrier) => output.hint(&barrier.remedy()),
+        None => output.hint(fault.and_then(Fault::next_step).unwrap_or(usual_step(kind))),
+    }
     code(kind)
 }
 
@@ -71,7 +78,7 @@ fn usual_step(kind: Kind) -> &'static str {
         Kind::Io => "the system's log may say more: journalctl -k",
         Kind::TryAgain => "try again later",
         Kind::Permission => "run as a user who may, or change the permissions",
-        Kind::Config => "the README tells all keys of the configuration and what they take",
+        Kind::Config => "mailq-config(5) tells all keys of the configuration and what they take",
     }
 }
 

@@ -2,6 +2,10 @@
 //!
 //! The only callers of `now()` and of `rand`, and the only reader of `/proc`.
 
+mod barrier;
+
+pub use barrier::barrier;
+
 use std::fs;
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};

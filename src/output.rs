@@ -4,11 +4,15 @@
 //! coloured, a line is written in one piece, and a reader that went away ends the command quietly.
 
 mod page;
+mod progress;
+mod record;
 
 pub use page::{Page, Piece, Table, Tone};
+pub use progress::Progress;
 
 use crate::domain::fault::words_of;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -42,6 +46,8 @@ pub struct Output {
     most: Level,
     to_journal: bool,
     may_paint: bool,
+    /// What goes to stderr is JSON, an object a line.
+    as_json: bool,
 }
 
 /// stdout cannot be written.
@@ -66,7 +72,12 @@ impl std::error::Error for Unwritable {}
 impl Output {
     /// Writes lines on stderr up to `most`; `journal` is the value of `$JOURNAL_STREAM`.
     pub fn new(most: Level, journal: Option<&str>) -> Output {
-        Output { most, to_journal: journal.is_some_and(is_stderr), may_paint: false }
+        Output {
+            most,
+            to_journal: journal.is_some_and(is_stderr),
+            may_paint: false,
+            as_json: false,
+        }
     }
 
     /// Lets a page be coloured where a terminal shows it.
@@ -90,6 +101,11 @@ impl Output {
     /// Writes bytes to stdout as they are.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), Unwritable> {
         write_out(bytes)
+    }
+
+    /// The same with lines of JSON on stderr, if `as_json`.
+    pub fn with_json_log(self, as_json: bool) -> Output {
+        Output { as_json, ..self }
     }
 
     /// Writes `text`, which may have several lines, to stdout.
@@ -121,13 +137,37 @@ impl Output {
         if level > self.most {
             return;
         }
+        if self.as_json {
+            return self.record(level, &[("message", json!(message))]);
+        }
         let word = if level == Level::Warning { "warning: " } else { "" };
         self.tell(level, &format!("mailq: {word}{message}"));
     }
 
     /// Writes the next step for the user to stderr.
     pub fn hint(&self, hint: &str) {
+        if self.as_json {
+            return self.record(Level::Error, &[("hint", json!(hint))]);
+        }
         self.tell(Level::Error, &format!("hint: {hint}"));
+    }
+
+    /// Writes one line of `key=value` to stderr, if it matters enough.
+    pub fn record(&self, level: Level, pairs: &[(&str, Value)]) {
+        if level <= self.most {
+            let line = if self.as_json { record::json(level, pairs) } else { record::text(pairs) };
+            self.tell(level, &line);
+        }
+    }
+
+    /// Begins to show how far a command is, on a terminal.
+    pub fn progress(&self, verb: &'static str, total: u64) -> Progress {
+        Progress::begin(verb, total, self.most < Level::Notice)
+    }
+
+    /// Whether somebody looks: to count beforehand is only worth it then.
+    pub fn is_watched(&self) -> bool {
+        self.most >= Level::Notice && io::stderr().is_terminal()
     }
 
     fn tell(&self, level: Level, line: &str) {
@@ -135,7 +175,7 @@ impl Output {
             true => format!("<{}>", level.priority()),
             false => String::new(),
         };
-        let text = format!("{prefix}{}\n", tame_line(line));
+        let text = format!("{}{prefix}{}\n", progress::clear(), tame_line(line));
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

@@ -252,6 +252,17 @@ def stats(mails):
     return ours, theirs
 
 
+def flat(mails):
+    """Seconds of stats with so many mails SENT, and with 10,000."""
+    def at(count):
+        queue = Queue()
+        finished(queue, count)
+        took = statistics.median(repeat([MAILQ, "--config", queue.config, "stats", "--json"], 9))
+        queue.gone()
+        return took
+    return at(mails), at(10_000)
+
+
 def prune(mails):
     """Rows a second beside an inserter, the inserter's 99th percentile in ms, and the WAL's size in MiB."""
     queue = Queue()
@@ -383,6 +394,7 @@ def main():
         table.add(f"claim of 500 at {rows:,} SENT and {rows // 25:,} scheduled / 10,000", lambda: claim(rows), 1.6, "less", "s")
     if part("stats"):
         table.add(f"stats at {rows:,} rows / GROUP BY status", lambda: stats(rows), 0.25, "less", "s")
+        table.add(f"stats at {rows:,} rows / at 10,000", lambda: flat(rows), 1.5, "less", "s")
     if part("prune"):
         rate, p99, wal = prune(due)
         table.figure(f"prune of {due:,} beside an inserter, rows/s", rate, 100_000, "more")

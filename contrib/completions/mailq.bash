@@ -164,7 +164,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__check)
-            opts="-v -q -h --offline --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --offline --create --config --db --json --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -271,6 +271,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand render" -s h -l help -d 'Pri
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l offline -d 'Do not connect to the smarthost'
+complete -c mailq -n "__fish_mailq_using_subcommand check" -l create -d 'Create the database where it is missing'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s q -l quiet -d 'Say only what is wrong on stderr'

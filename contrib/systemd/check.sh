@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks these units as systemd reads them, with MAILQ (the executable) in the place of /usr/local/bin/mailq.
+# Checks these units as systemd reads them, with MAILQ (the executable) in the place of the one they look for.
 #
 #   check.sh MAILQ
 #
@@ -10,7 +10,7 @@ mailq=$(readlink -f "$1")
 units=$(mktemp -d "${TMPDIR:-/tmp}/mailq-units.XXXXXX")
 trap 'rm -rf "$units"' EXIT
 cp "$here"/*.service "$here"/*.timer "$here"/*.path "$units"
-sed -i "s|/usr/local/bin/mailq|$mailq|" "$units"/*.service
+sed -i "s|^ExecStart=mailq |ExecStart=$mailq |" "$units"/*.service
 
 verify() {
     local said
@@ -22,7 +22,15 @@ verify() {
 }
 
 for unit in "$units"/*; do
+    # A template is looked at as one of its instances.
+    case $unit in *@.service | *@.timer) mv "$unit" "${unit/@./@queue.}" && unit=${unit/@./@queue.} ;; esac
     verify "$unit" || { echo "check.sh: $(basename "$unit") has a fault" >&2; exit 1; }
+done
+for unit in "$units"/*.service; do
+    systemd-analyze security --offline=yes --threshold=19 "$unit" >/dev/null || {
+        echo "check.sh: $(basename "$unit") is exposed too much: systemd-analyze security" >&2
+        exit 1
+    }
 done
 # A check that cannot fail says nothing.
 printf '[Service]\nType=oneshot\nExecStart=%s\nMisspelt=yes\n' "$mailq" >"$units/bad.service"

@@ -20,6 +20,9 @@ pub struct CheckArgs {
     /// Do not connect to the smarthost.
     #[arg(long)]
     offline: bool,
+    /// Create the database where it is missing.
+    #[arg(long)]
+    create: bool,
 }
 
 /// One thing that was looked at: its name, and what is wrong with it.
@@ -28,12 +31,13 @@ type Finding = (String, Result<String, Fault>);
 pub fn run(args: &CheckArgs, context: &Context) -> Result<u8> {
     let config = &context.config;
     let shown = |path: &Path| path.display().to_string();
+    let access = if args.create { Access::Create } else { Access::Read };
     let mut findings: Vec<Finding> = vec![
         (
             "configuration".into(),
             Ok(config.file().map_or("defaults only".into(), |path| shown(path))),
         ),
-        ("database".into(), context.store(Access::Read).map(|_| shown(config.database()))),
+        ("database".into(), context.store(access).map(|_| shown(config.database()))),
         ("spool".into(), spool(&config.spool()).map(|()| shown(&config.spool()))),
     ];
     if let Some(warning) = store::network_warning(config.database()) {

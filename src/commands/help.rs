@@ -2,6 +2,12 @@
 
 /// The documented exit codes; `exit` ends with no other one.
 pub const EXIT_CODES: &str = "\
+Questions:
+  Is it flowing?                  mailq stats
+  Why did this mail not go out?   mailq show ID
+  What is wrong with the others?  mailq list --status FAILED
+  What do I do now?               mailq retry ID, mailq cancel ID, mailq hold QUEUE
+
 Exit codes:
    0  done, and durable
   64  the command line is wrong

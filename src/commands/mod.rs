@@ -30,9 +30,11 @@ mod wait;
 use crate::config::Config;
 use crate::domain::fault::Fault;
 use crate::exit;
+use crate::host;
 use crate::output::{Level, Output};
 use crate::store::{self, Access, Store};
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Where the help shows what every command takes: behind the command's own options.
@@ -137,6 +139,15 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Notes what a run did, for `stats`. The work is done: that this cannot be noted takes nothing of it back.
+    fn note_run(&self, store: &mut Store, command: &str, result: &Value) {
+        if let Err(fault) = store.note_run(command, &result.to_string(), host::now_ms()) {
+            self.output.say(Level::Warning, &format!("cannot note this run: {fault}"));
+        }
+    }
+}
+
 /// Reads the command line, does what it asks for, and says with which code to end.
 pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
@@ -154,10 +165,14 @@ pub fn main() -> u8 {
     let output = Output::new(most, crate::config::journal_stream().as_deref())
         .painting(crate::config::may_paint());
     let Global { config, db, json, .. } = cli.global;
-    let result = Config::load(config, db)
-        .map_err(anyhow::Error::from)
-        .and_then(|config| dispatch(cli.verb, &Context { config, output, json }));
-    result.unwrap_or_else(|error| exit::report(&error, &output))
+    match Config::load(config, db) {
+        Ok(config) => {
+            let output = output.with_json_log(config.has_json_log());
+            let result = dispatch(cli.verb, &Context { config, output, json });
+            result.unwrap_or_else(|error| exit::report(&error, &output))
+        }
+        Err(fault) => exit::report(&fault.into(), &output),
+    }
 }
 
 fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {

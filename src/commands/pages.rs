@@ -1,6 +1,8 @@
 //! The man pages and the completions of shells are made from the definitions of the command line, and the ones in
 //! contrib are the ones that would be made now. `MAILQ_REGENERATE=1 cargo test pages` writes them anew.
 
+mod readme;
+
 use super::Cli;
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
@@ -69,6 +71,8 @@ fn pages() -> BTreeMap<String, String> {
         }
         all.insert(format!("man/{name}.1"), page(verb, &name));
     }
+    all.insert("man/mailq-config.5".to_owned(), readme::config());
+    all.insert("man/mailq-templates.7".to_owned(), readme::templates());
     all
 }
 
@@ -92,10 +96,21 @@ fn page(command: &Command, name: &str) -> String {
     }
     let mut text = fill(&tidy(&text));
     text.push_str(&sections(&more));
-    let also = if name == "mailq" { "sysexits (3), sendmail (8)" } else { "mailq (1)" };
-    let (page, number) = also.split_once(' ').unwrap();
-    text.push_str(&format!(".SH \"SEE ALSO\"\n.BR {page} {number}\n"));
+    text.push_str(&match name {
+        "mailq" => {
+            see_also(&["mailq-config (5)", "mailq-templates (7)", "sysexits (3)", "sendmail (8)"])
+        }
+        _ => see_also(&["mailq (1)", "mailq-config (5)", "mailq-templates (7)"]),
+    });
     text
+}
+
+fn see_also(pages: &[&str]) -> String {
+    let last = pages.len() - 1;
+    let lines = pages.iter().enumerate().map(|(at, page)| {
+        format!(".BR {}{}\n", page.replace('-', "\\-"), if at < last { "," } else { "" })
+    });
+    lines.fold(".SH \"SEE ALSO\"\n".to_owned(), |text, line| text + &line)
 }
 
 /// The text behind the options: a line that ends with a colon opens a section; what is indented stands as it is.

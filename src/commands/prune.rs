@@ -8,10 +8,11 @@ use crate::exit;
 use crate::host;
 use crate::output::to_json;
 use crate::spool::{GRACE, Spool};
-use crate::store::{Access, Pruning};
+use crate::store::{Access, Pruned, Pruning};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -68,13 +69,27 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
         _ => None,
     };
     let mut keep = |rows: &[Value]| archive.as_mut().map_or(Ok(()), |archive| archive.append(rows));
+    let mut total = Pruned::default();
+    if context.output.is_watched() && !args.dry_run {
+        total = store.prune(Pruning {
+            before: &before,
+            batch_size: args.batch_size as usize,
+            pause: args.pause,
+            archive: None,
+            dry_run: true,
+            gone: &|_| {},
+        })?;
+    }
+    let progress = RefCell::new(context.output.progress("deleting", total.sent + total.failed));
     let pruned = store.prune(Pruning {
         before: &before,
         batch_size: args.batch_size as usize,
         pause: args.pause,
         archive: args.archive.is_some().then_some(&mut keep),
         dry_run: args.dry_run,
+        gone: &|more| progress.borrow_mut().add(more),
     })?;
+    drop(progress);
     let in_use = store.spooled_files()?;
     let spool = Spool::new(context.config.spool(), Vec::new());
     let mut is_used = |reference: &str| {
@@ -87,7 +102,7 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
         "sent": sent, "failed": failed, "attachments": files, "attachment_bytes": swept.bytes,
     });
     if !args.dry_run {
-        store.note_run("prune", &result.to_string(), host::now_ms())?;
+        context.note_run(&mut store, "prune", &result);
     }
     if context.json {
         result["dry_run"] = args.dry_run.into();

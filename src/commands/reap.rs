@@ -4,6 +4,7 @@ use super::{Context, value};
 use crate::domain::retry::millis;
 use crate::exit;
 use crate::host;
+use crate::output::Level;
 use crate::store::Access;
 use anyhow::Result;
 use clap::Args;
@@ -27,9 +28,16 @@ pub fn run(args: &ReapArgs, context: &Context) -> Result<u8> {
     let reaped = store.reap(millis(lease), host::now_ms(), &host::is_running, args.dry_run)?;
     if !args.dry_run && reaped.returned.len() + reaped.failed.len() > 0 {
         let result = json!({ "returned": reaped.returned.len(), "failed": reaped.failed.len() });
-        store.note_run("reap", &result.to_string(), host::now_ms())?;
+        context.note_run(&mut store, "reap", &result);
     }
     let (returned, failed, held) = (reaped.returned.len(), reaped.failed.len(), reaped.held);
+    if !args.dry_run {
+        let tell = |line: String| context.output.say(Level::Warning, &line);
+        let (back, lost) = (&reaped.returned, &reaped.failed);
+        back.iter()
+            .for_each(|id| tell(format!("mail {}: its sender died; back in the queue", id.0)));
+        lost.iter().for_each(|id| tell(format!("mail {}: FAILED worker-lost", id.0)));
+    }
     if context.json {
         let ids =
             |all: &[crate::domain::message::MailId]| all.iter().map(|id| id.0).collect::<Vec<_>>();

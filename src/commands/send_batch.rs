@@ -1,8 +1,10 @@
 //! `mailq send-batch`: send what is due.
 
+mod log;
+
 use super::{Context, hook, value};
 use crate::config::{self, Config, Dkim, Road};
-use crate::delivery::{self, Journal, Lane, Plan, RelayMaker, Summary, Workshop};
+use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
@@ -11,7 +13,7 @@ use crate::domain::state::Status;
 use crate::exit;
 use crate::host;
 use crate::mime::Defaults;
-use crate::output::{Level, Output};
+use crate::output::Level;
 use crate::spool::Spool;
 use crate::store::{Access, Filter, Limited, Store};
 use crate::templates::Templates;
@@ -20,6 +22,7 @@ use crate::transport::sendmail::SendmailRelay;
 use crate::transport::smtp::{self, SmtpRelay};
 use anyhow::{Context as _, Result};
 use clap::Args;
+use log::Log;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -76,38 +79,28 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     }
     let plan = plan(&args, &context.config);
     let mut store = context.store(Access::Write)?;
-    let summary = delivery::run(&mut store, &plan, &workshop, &stop, &context.output)?;
-    note(&mut store, &summary, context)?;
+    let log = Log::new(&store, &args, context)?;
+    let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
+    drop(log);
+    note(&mut store, &summary, context);
     hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })
 }
 
-impl Journal for Output {
-    fn warn(&self, line: &str) {
-        self.say(Level::Warning, line);
-    }
-
-    fn note(&self, line: &str) {
-        self.say(Level::Detail, line);
-    }
-}
-
 /// Notes a run that ended well, for whoever watches the timer.
-fn note(store: &mut Store, summary: &Summary, context: &Context) -> Result<()> {
+fn note(store: &mut Store, summary: &Summary, context: &Context) {
     let Summary { sent, deferred, failed, reaped, expired, suppressed, .. } = summary;
     if !summary.outages.is_empty() {
-        return Ok(());
+        return;
     }
     if sent + deferred + failed + reaped + expired + suppressed > 0 {
-        let result = as_json(summary).to_string();
-        store.note_run("send-batch", &result, host::now_ms())?;
+        context.note_run(store, "send-batch", &as_json(summary));
     } else if let Err(e) = store.note_idle_run() {
         let words = format!("cannot note that nothing was due: {e}");
         context.output.say(Level::Detail, &words);
     }
-    Ok(())
 }
 
 fn as_json(summary: &Summary) -> Value {

@@ -2,7 +2,7 @@
 
 use super::keys::Entries;
 use super::value::Raw;
-use crate::domain::fault::{Fault, Kind, one_line, words_of};
+use crate::domain::fault::{Fault, Kind, Need, one_line, words_of};
 use std::io::ErrorKind;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -15,6 +15,7 @@ pub(super) fn read(path: &Path, entries: &mut Entries) -> Result<bool, Fault> {
     let shown = path.display();
     let fail = |kind, why: &dyn std::fmt::Display| {
         Fault::new(kind, format!("cannot read the configuration {shown}: {why}"))
+            .barred(path, Need::Read)
     };
     let size = match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => return Err(fail(Kind::Config, &"it is a directory")),

@@ -23,6 +23,7 @@ enum Place {
 const TLS: &[&str] = &["none", "opportunistic", "starttls", "implicit"];
 const AUTH: &[&str] = &["auto", "plain", "login", "xoauth2"];
 const ROADS: &[&str] = &["smtp", "sendmail", "file"];
+const LOGS: &[&str] = &["text", "json"];
 const UNKNOWN: &[&str] = &["retry", "hold"];
 const fn number(least: u64, most: u64) -> Type {
     Type::Number { least, most }
@@ -37,6 +38,7 @@ const KEYS: &[(&str, Type, Place)] = &[
     ("reply_to", Type::Text, Place::Base),
     ("attachment_roots", Type::Paths, Place::Base),
     ("max_message_size", Type::Size, Place::Base),
+    ("log", Type::Word(LOGS), Place::Base),
     ("on_failed", Type::Command, Place::Base),
     ("smtp.host", Type::Text, Place::Both),
     ("smtp.port", number(1, 65_535), Place::Both),

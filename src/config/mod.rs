@@ -178,6 +178,11 @@ impl Config {
         self.text(None, "reply_to")
     }
 
+    /// Whether the lines on stderr are JSON.
+    pub fn has_json_log(&self) -> bool {
+        self.text(None, "log").as_deref() == Some("json")
+    }
+
     /// The command that is told of the mails that a run could not send.
     pub fn on_failed(&self) -> Vec<String> {
         match self.entries.get(None, "on_failed") {

@@ -92,7 +92,13 @@ impl Config {
         };
         let password = username
             .is_some()
-            .then(|| Secret::choose(path("smtp.password_file"), command))
+            .then(|| {
+                Secret::choose(
+                    path("smtp.password_file"),
+                    command,
+                    self.file().map(PathBuf::as_path),
+                )
+            })
             .flatten();
         Smtp {
             port: port.unwrap_or(match tls {

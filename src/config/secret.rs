@@ -4,7 +4,7 @@
 //! a password that was changed on disk counts from the next connection on.
 
 use super::environment;
-use crate::domain::fault::{Fault, Kind, one_line, words_of};
+use crate::domain::fault::{Fault, Kind, Need, one_line, words_of};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest secret that is read, in bytes: an OAuth2 token has a few thousand.
 const LONGEST: u64 = 64 * 1024;
-/// The credential (systemd's `LoadCredential=`) that is used where no other source is named.
+/// The credential (systemd's `LoadCredential=`) that is used where no other source is named, and the name of the file
+/// that it is made from.
 const CREDENTIAL: &str = "smtp-password";
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
@@ -27,16 +28,23 @@ pub enum Secret {
 }
 
 impl Secret {
-    /// The way that is configured, else the credential that systemd handed over, if there is one.
-    pub(super) fn choose(file: Option<PathBuf>, command: Option<Vec<String>>) -> Option<Secret> {
+    /// The way that is configured, else the credential that systemd handed over, else the file of that name beside the
+    /// `configuration`, where there is one.
+    pub(super) fn choose(
+        file: Option<PathBuf>,
+        command: Option<Vec<String>>,
+        configuration: Option<&Path>,
+    ) -> Option<Secret> {
         if let Some(file) = file {
             return Some(Secret::File(in_credentials(file)));
         }
         if let Some(command) = command {
             return Some(Secret::Command(command));
         }
-        let path = PathBuf::from(environment::variable(CREDENTIALS)?).join(CREDENTIAL);
-        path.exists().then_some(Secret::File(path))
+        let handed_over = environment::variable(CREDENTIALS).map(PathBuf::from);
+        let beside = configuration.and_then(Path::parent).map(Path::to_owned);
+        let places = [handed_over, beside].into_iter().flatten();
+        places.map(|folder| folder.join(CREDENTIAL)).find(|path| path.exists()).map(Secret::File)
     }
 
     /// Reads the password. Its last line end is cut off.
@@ -102,10 +110,9 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Fault> {
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Config,
         };
-        Fault::new(
-            kind,
-            format!("cannot read the password file {}: {}", path.display(), words_of(&error)),
-        )
+        let words =
+            format!("cannot read the password file {}: {}", path.display(), words_of(&error));
+        Fault::new(kind, words).barred(path, Need::Read)
     };
     let mut bytes = Vec::new();
     std::fs::File::open(path)

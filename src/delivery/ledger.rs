@@ -3,6 +3,7 @@
 //! An outcome stays in the book until it is recorded, or, as the last resort, written to the journal beside the
 //! database. While the database is out nothing more is claimed.
 
+use super::entry::Entry;
 use super::limits::Limits;
 use super::sender::Clerk;
 use super::{Journal, Plan, Summary};
@@ -38,6 +39,8 @@ pub struct Waiting {
     pub attempts: u32,
     /// Who waits for the record.
     pub clerk: Option<Arc<Clerk>>,
+    /// What to tell when it is on disk.
+    pub entries: Vec<Entry>,
 }
 
 /// What one turn did.
@@ -103,7 +106,7 @@ impl<'a> Ledger<'a> {
         change: Change,
         waiting: (usize, u32),
         attempt: Option<Attempt>,
-        clerk: Option<Arc<Clerk>>,
+        (clerk, entries): (Option<Arc<Clerk>>, Vec<Entry>),
     ) {
         let (lane, attempts) = waiting;
         self.waiting.push(Waiting {
@@ -111,6 +114,7 @@ impl<'a> Ledger<'a> {
             lane,
             attempts,
             clerk,
+            entries,
         });
     }
 
@@ -159,7 +163,7 @@ impl<'a> Ledger<'a> {
         }
         let (settled, rest): (Vec<_>, Vec<_>) = mem::take(&mut self.waiting)
             .into_iter()
-            .map(|one| (one.settled, (one.lane, one.attempts, one.clerk)))
+            .map(|one| (one.settled, (one.lane, one.attempts, one.clerk, one.entries)))
             .unzip();
         let mark: Vec<_> =
             self.marks.iter().map(|(_, id, holder)| (*id, Arc::clone(holder))).collect();
@@ -187,10 +191,10 @@ impl<'a> Ledger<'a> {
                         "mail {id}: its lease was lost while it was in hand, and is taken back"
                     ));
                 }
-                for ((settled, recorded), (lane, attempts, clerk)) in
+                for ((settled, recorded), (lane, attempts, clerk, entries)) in
                     turned.recorded.into_iter().zip(rest)
                 {
-                    self.account(&settled, &recorded, attempts);
+                    self.account(&settled, &recorded, attempts, &entries);
                     done.settled_in.push(lane);
                     clerk.iter().for_each(|clerk| clerk.acknowledge());
                 }
@@ -203,11 +207,8 @@ impl<'a> Ledger<'a> {
             }
             Err((fault, is_passing, settled)) => {
                 let back = settled.into_iter().zip(rest);
-                self.waiting.extend(back.map(|(settled, (lane, attempts, clerk))| Waiting {
-                    settled,
-                    lane,
-                    attempts,
-                    clerk,
+                self.waiting.extend(back.map(|(settled, (lane, attempts, clerk, entries))| {
+                    Waiting { settled, lane, attempts, clerk, entries }
                 }));
                 self.endure(fault, is_passing)
             }
@@ -255,8 +256,14 @@ impl<'a> Ledger<'a> {
     }
 
     /// Counts an outcome that is on disk, and tells of it.
-    fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) {
-        let Settled { lease, change, attempt } = settled;
+    fn account(
+        &mut self,
+        settled: &Settled,
+        recorded: &Recorded,
+        attempts: u32,
+        entries: &[Entry],
+    ) {
+        let Settled { lease, change, .. } = settled;
         let id = lease.id();
         self.held.remove(&id);
         let error = change.error().unwrap_or_default();
@@ -276,17 +283,10 @@ impl<'a> Ledger<'a> {
                 ));
             }
         }
+        entries.iter().for_each(|entry| self.journal.entry(entry));
         match change.to() {
-            Move::Sent => {
-                self.summary.sent += 1;
-                let took = attempt.as_ref().map_or(0, |attempt| attempt.ms);
-                self.journal.note(&format!("mail {id}: sent in {took} ms"));
-            }
-            Move::Again { .. } if change.attempts() > attempts => {
-                self.summary.deferred += 1;
-                let attempt = change.attempts();
-                self.journal.warn(&format!("mail {id}: deferred, attempt {attempt}: {error}"));
-            }
+            Move::Sent => self.summary.sent += 1,
+            Move::Again { .. } if change.attempts() > attempts => self.summary.deferred += 1,
             Move::Again { .. } => {
                 self.journal.note(&format!("mail {id}: back in the queue {error}"))
             }
@@ -301,7 +301,8 @@ impl<'a> Ledger<'a> {
                         self.summary.suppressed += 1;
                         self.journal.note(&words);
                     }
-                    _ => self.journal.warn(&words),
+                    _ if entries.is_empty() => self.journal.warn(&words),
+                    _ => {}
                 }
             }
         }

@@ -8,12 +8,14 @@
 mod crew;
 mod desk;
 mod domains;
+mod entry;
 mod ledger;
 mod limits;
 mod prepare;
 mod sender;
 mod writer;
 
+pub use entry::{Entry, Verdict};
 pub use prepare::Workshop;
 
 use crate::domain::fault::Fault;
@@ -113,8 +115,10 @@ pub struct Summary {
 pub trait Journal: Sync {
     /// Something an admin must know.
     fn warn(&self, line: &str);
-    /// What became of one mail.
+    /// Something that only those who look closely want to know.
     fn note(&self, line: &str);
+    /// What became of one recipient of a mail, now that it is on disk.
+    fn entry(&self, entry: &Entry);
 }
 
 /// Sends what is due until nothing is, a limit is met, or `stop` is set.

@@ -3,10 +3,10 @@
 use super::desk::{Desk, Job};
 use super::prepare::Workshop;
 use crate::domain::message::{Mail, MailId, Outgoing};
-use crate::domain::outcome::{Outcome, Said, Trouble};
+use crate::domain::outcome::{Outcome, Trouble};
 use crate::host;
 use crate::store::Lease;
-use crate::transport::Relay;
+use crate::transport::{Relay, Told};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,7 +37,7 @@ pub struct Finished {
     pub is_late: bool,
     /// When it was begun, in milliseconds since 1970, and how many milliseconds it took.
     pub began: (i64, i64),
-    pub said: Option<Said>,
+    pub told: Told,
     /// Who waits for the record.
     pub clerk: Arc<Clerk>,
 }
@@ -147,9 +147,9 @@ impl Shift<'_> {
             let (at, begun) = (host::now_ms(), Instant::now());
             let outcome = self.hand_over(relay, &current, following.as_ref());
             let took = i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX);
-            let (began, said) = ((at, took), relay.said());
+            let (began, told) = ((at, took), relay.told());
             if self.is_late {
-                self.report(current.job, vec![], None, began, None);
+                self.report(current.job, vec![], None, began, Told::default());
             } else if let Outcome::Road(trouble) = &outcome {
                 let trouble = trouble.clone();
                 if self.may_retire(&trouble) {
@@ -157,11 +157,11 @@ impl Shift<'_> {
                     self.lay_back(Some(current));
                     return Some(trouble);
                 }
-                self.finish(current, outcome, began, said);
+                self.finish(current, outcome, began, told);
                 self.lay_back(following);
                 return None;
             } else {
-                self.finish(current, outcome, began, said);
+                self.finish(current, outcome, began, told);
             }
             next = following;
             if self.sender.desk.is_closed() {
@@ -265,14 +265,14 @@ impl Shift<'_> {
     fn prepare(&mut self, job: Job) -> Option<Ready> {
         let now = host::now_ms();
         if self.is_over(&job) {
-            self.report(job, vec![], None, (now, 0), None);
+            self.report(job, vec![], None, (now, 0), Told::default());
             return None;
         }
         match self.sender.workshop.prepare(&job.mail, now) {
             Ok(outgoing) => Some(Ready { job, outgoing }),
             Err((defect, words)) => {
                 let outcome = Outcome::Defective { defect, words };
-                self.report(job, vec![], Some(outcome), (now, 0), None);
+                self.report(job, vec![], Some(outcome), (now, 0), Told::default());
                 None
             }
         }
@@ -282,14 +282,14 @@ impl Shift<'_> {
     fn lay_back(&mut self, ready: Option<Ready>) {
         let Some(ready) = ready else { return };
         if let Some(job) = self.sender.desk.put_back(ready.job) {
-            self.report(job, vec![], None, (0, 0), None);
+            self.report(job, vec![], None, (0, 0), Told::default());
         }
     }
 
-    fn finish(&mut self, ready: Ready, outcome: Outcome, began: (i64, i64), said: Option<Said>) {
+    fn finish(&mut self, ready: Ready, outcome: Outcome, began: (i64, i64), told: Told) {
         let recipients =
             ready.outgoing.envelope.recipients.iter().map(ToString::to_string).collect();
-        self.report(ready.job, recipients, Some(outcome), began, said);
+        self.report(ready.job, recipients, Some(outcome), began, told);
     }
 
     fn report(
@@ -298,7 +298,7 @@ impl Shift<'_> {
         recipients: Vec<String>,
         outcome: Option<Outcome>,
         began: (i64, i64),
-        said: Option<Said>,
+        told: Told,
     ) {
         self.asked += 1;
         self.sender.tell(Report::Outcome(Box::new(Finished {
@@ -309,7 +309,7 @@ impl Shift<'_> {
             outcome,
             is_late: std::mem::take(&mut self.is_late),
             began,
-            said,
+            told,
             clerk: Arc::clone(&self.clerk),
         })));
     }

@@ -3,6 +3,7 @@
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
 use super::domains::{Domains, Place};
+use super::entry::entries;
 use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
@@ -205,16 +206,32 @@ impl<'a> Writer<'a, '_> {
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
         match mail {
-            Err(words) => {
-                self.ledger.settle(lease, state::unreadable(&words), (lane, 0), None, None)
-            }
+            Err(words) => self.ledger.settle(
+                lease,
+                state::unreadable(&words),
+                (lane, 0),
+                None,
+                (None, vec![]),
+            ),
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
                 let attempts = mail.attempt_count;
-                self.ledger.settle(lease, state::expire(&mail), (lane, attempts), None, None);
+                self.ledger.settle(
+                    lease,
+                    state::expire(&mail),
+                    (lane, attempts),
+                    None,
+                    (None, vec![]),
+                );
             }
             Ok(mail) if is_suppressed => {
                 let attempts = mail.attempt_count;
-                self.ledger.settle(lease, state::suppress(&mail), (lane, attempts), None, None);
+                self.ledger.settle(
+                    lease,
+                    state::suppress(&mail),
+                    (lane, attempts),
+                    None,
+                    (None, vec![]),
+                );
             }
             Ok(mail) => self.seat(Job { lease, mail }, lane),
         }
@@ -231,7 +248,7 @@ impl<'a> Writer<'a, '_> {
                 post.extra = (post.extra + 4).min(MOST_EXTRA);
                 let change = state::give_back(&mail, plan.policy(&mail.queue), None, Some(at));
                 self.ledger.unclaim();
-                self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
+                self.ledger.settle(lease, change, (lane, mail.attempt_count), None, (None, vec![]));
             }
         }
     }
@@ -249,7 +266,7 @@ impl<'a> Writer<'a, '_> {
         for Job { lease, mail } in jobs {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
-            self.ledger.settle(lease, change, (lane, mail.attempt_count), None, None);
+            self.ledger.settle(lease, change, (lane, mail.attempt_count), None, (None, vec![]));
         }
     }
 
@@ -285,7 +302,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn hear_outcome(&mut self, finished: Finished) {
-        let Finished { lane, lease, mail, recipients, outcome, is_late, began, said, clerk } =
+        let Finished { lane, lease, mail, recipients, outcome, is_late, began, told, clerk } =
             finished;
         let policy = self.ledger.plan.policy(&mail.queue);
         let now = host::now_ms();
@@ -306,9 +323,14 @@ impl<'a> Writer<'a, '_> {
                 self.slow_down(&mail.queue, now);
             }
         }
-        let relay = &self.ledger.plan.lanes[lane].scope;
-        let attempt =
-            outcome.map(|outcome| Attempt::new(&outcome, &recipients, said, relay, began));
+        let relay = self.ledger.plan.lanes[lane].scope.as_str();
+        let (attempt, entries) = match &outcome {
+            None => (None, vec![]),
+            Some(outcome) => (
+                Some(Attempt::new(outcome, &recipients, told.said.clone(), relay, began)),
+                entries(&mail, &recipients, outcome, &change, (relay, &told), (began.1, now)),
+            ),
+        };
         let send_ms = attempt.as_ref().and_then(Attempt::send_ms);
         if let Some(job) = self.domains.release(mail.id, send_ms) {
             self.posts[lane].aside -= 1;
@@ -317,7 +339,8 @@ impl<'a> Writer<'a, '_> {
         if send_ms.is_some() {
             self.ledger.limits.note(&mail.queue, now);
         }
-        self.ledger.settle(lease, change, (lane, mail.attempt_count), attempt, Some(clerk));
+        let waiting = (lane, mail.attempt_count);
+        self.ledger.settle(lease, change, waiting, attempt, (Some(clerk), entries));
     }
 
     /// An outage: the breaker says until when to leave the road alone.

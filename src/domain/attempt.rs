@@ -100,6 +100,12 @@ impl Attempt {
         }
     }
 
+    /// A server took the mail at `at`, and only the journal beside the database was told then.
+    pub fn journaled(at: i64) -> Attempt {
+        let words = "accepted; recorded later, from the journal beside the database";
+        Attempt { verdict: Verdict::Sent, ..Attempt::lost(words, at) }
+    }
+
     /// The attempt of a sender that died, as of `at`, when that was seen.
     pub fn lost(words: &str, at: i64) -> Attempt {
         Attempt {

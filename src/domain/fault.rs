@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// What sort of trouble it is, in the words of sysexits(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,24 +29,52 @@ pub enum Kind {
     Config,
 }
 
+/// What the user wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    Read,
+    /// To read and to write it, and to make files beside it.
+    Write,
+}
+
+/// A file that the user may not use, or that lies where the user may not go.
+#[derive(Debug, Clone)]
+pub struct Barred {
+    pub path: PathBuf,
+    pub need: Need,
+}
+
 /// A failure as the user sees it: one line that names the thing and the value, and a hint.
 #[derive(Debug, Clone)]
 pub struct Fault {
     kind: Kind,
     message: String,
     hint: Option<String>,
+    barred: Option<Barred>,
 }
 
 impl Fault {
     /// A fault of `kind`, told in one line.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), hint: None }
+        Fault { kind, message: message.into(), hint: None, barred: None }
     }
 
     /// The same fault with the next step for the user.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same fault with the file that permissions may be missing of: who may not, and what helps, is looked up when
+    /// it is told.
+    pub fn barred(mut self, path: &Path, need: Need) -> Self {
+        self.barred = Some(Barred { path: path.to_owned(), need });
+        self
+    }
+
+    /// The file that permissions may be missing of.
+    pub fn missing_permission(&self) -> Option<&Barred> {
+        self.barred.as_ref()
     }
 
     /// What sort of trouble it is.

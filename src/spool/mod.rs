@@ -11,7 +11,7 @@ use crate::domain::message::{Attachment, Enclosure, SPOOL_SCHEME, hexadecimal};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -157,7 +157,10 @@ impl Spool {
         {
             return Ok(digest.clone());
         }
-        let digest = digest_of(&mut file?)?;
+        let mut file = file?;
+        // It may have been read once: what was remembered then is of another file by now.
+        file.rewind()?;
+        let digest = digest_of(&mut file)?;
         if let Ok(mut digests) = self.digests.lock() {
             if digests.len() >= MOST_DIGESTS {
                 digests.clear();

@@ -4,19 +4,22 @@
 //! a stray copy for the sweep, never half a file under a digest.
 
 use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, digest_of, open_regular};
-use crate::domain::fault::{Fault, Kind, one_line, words_of};
+use crate::domain::fault::{Fault, Kind, Need, one_line, words_of};
 use crate::domain::message::{Attachment, SPOOL_SCHEME, hexadecimal};
+use rustix::fs::Mode;
+use rustix::process::umask;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The group reads the attachments too: the user who enqueues need not be the one who sends.
-const FILE_MODE: u32 = 0o640;
-const DIR_MODE: u32 = 0o750;
+/// Whoever is in the group may take in a file and sweep it: the user who enqueues need not be the one who sends.
+const FILE_MODE: u32 = 0o660;
+const DIR_MODE: u32 = 0o770;
+const SET_GROUP_ID: u32 = 0o2000;
 /// Where copies are written until their digest is known.
 pub(super) const UNFINISHED: &str = "tmp";
 
@@ -39,7 +42,8 @@ impl Spool {
         if Stamp::of(&after) != Stamp::of(&before) {
             return Err(changing(path));
         }
-        self.put_in_place(copy, &digest).map_err(|error| self.unwritable(&error))?;
+        let dir = self.dir.join(&digest[..2]);
+        self.put_in_place(copy, &dir, &digest).map_err(|error| self.unwritable(&dir, &error))?;
         Ok(reference(path, name, before.len(), digest))
     }
 
@@ -50,7 +54,10 @@ impl Spool {
         source: &mut File,
         size: u64,
     ) -> Result<(Unfinished, String), Fault> {
-        let mut copy = self.new_unfinished().map_err(|error| self.unwritable(&error))?;
+        let unfinished = self.dir.join(UNFINISHED);
+        let mut copy = self
+            .new_unfinished(&unfinished)
+            .map_err(|error| self.unwritable(&unfinished, &error))?;
         let mut digest = Sha256::new();
         let mut chunk = vec![0u8; CHUNK];
         let mut copied = 0u64;
@@ -66,19 +73,20 @@ impl Spool {
                 return Err(changing(path));
             }
             digest.update(&chunk[..count]);
-            copy.file.write_all(&chunk[..count]).map_err(|error| self.unwritable(&error))?;
+            copy.file
+                .write_all(&chunk[..count])
+                .map_err(|error| self.unwritable(&unfinished, &error))?;
         }
         if copied < size {
             return Err(changing(path));
         }
-        copy.file.sync_all().map_err(|error| self.unwritable(&error))?;
+        copy.file.sync_all().map_err(|error| self.unwritable(&unfinished, &error))?;
         Ok((copy, hexadecimal(&digest.finalize())))
     }
 
-    fn new_unfinished(&self) -> io::Result<Unfinished> {
+    fn new_unfinished(&self, dir: &Path) -> io::Result<Unfinished> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let dir = self.dir.join(UNFINISHED);
-        self.make_dir(&dir)?;
+        self.make_dir(dir)?;
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("{}-{count}", process::id()));
@@ -88,6 +96,7 @@ impl Spool {
                 Ok(file) => {
                     let copy = Unfinished { path: Some(path), file };
                     copy.file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+                    lend(&copy.file, dir);
                     return Ok(copy);
                 }
                 // A process with this number died and left its copy.
@@ -99,45 +108,48 @@ impl Spool {
 
     /// Gives the copy its name. One that is there already is replaced by the same bytes, so that its age begins anew:
     /// the row that refers to it is still to be written.
-    fn put_in_place(&self, copy: Unfinished, digest: &str) -> io::Result<()> {
-        let dir = self.dir.join(&digest[..2]);
-        self.make_dir(&dir)?;
+    fn put_in_place(&self, copy: Unfinished, dir: &Path, digest: &str) -> io::Result<()> {
+        self.make_dir(dir)?;
         let lock = File::open(&self.dir)?;
         lock.lock_shared()?;
         copy.rename(&dir.join(digest))?;
         lock.unlock()?;
-        File::open(&dir)?.sync_all()
+        File::open(dir)?.sync_all()
     }
 
-    /// Makes a folder of the store, with the permissions of the store itself, whatever the umask.
+    /// Makes a folder of the store, and the store itself.
     fn make_dir(&self, dir: &Path) -> io::Result<()> {
         if dir.is_dir() {
             return Ok(());
         }
-        DirBuilder::new().recursive(true).mode(DIR_MODE).create(&self.dir)?;
-        match DirBuilder::new().mode(DIR_MODE).create(dir) {
-            Ok(()) => {
-                fs::set_permissions(dir, fs::metadata(&self.dir)?.permissions())?;
-                File::open(&self.dir)?.sync_all()
+        if !self.dir.is_dir() {
+            if let Some(above) = self.dir.parent() {
+                fs::create_dir_all(above)?;
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
+            make_shared(&self.dir)?;
         }
+        make_shared(dir)?;
+        File::open(&self.dir)?.sync_all()
     }
 
-    fn unwritable(&self, error: &io::Error) -> Fault {
-        let dir = self.dir.display();
-        let told = one_line(&format!("spool {dir}: {}", words_of(error)), LONGEST_ERROR);
+    /// The fault of `dir`, a folder of the store, that could not be written.
+    fn unwritable(&self, dir: &Path, error: &io::Error) -> Fault {
+        let told = format!("spool {}: {}", self.dir.display(), words_of(error));
+        let told = one_line(&told, LONGEST_ERROR);
+        let dir = if dir.is_dir() { dir } else { &self.dir };
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 Fault::new(Kind::TryAgain, told).hint("make room on the disk; nothing was queued")
             }
-            ErrorKind::PermissionDenied
-            | ErrorKind::ReadOnlyFilesystem
+            ErrorKind::PermissionDenied => Fault::new(Kind::Permission, told)
+                .hint("this user must be able to write there; `spool` in the configuration names the folder")
+                .barred(dir, Need::Write),
+            ErrorKind::ReadOnlyFilesystem
             | ErrorKind::NotADirectory
             | ErrorKind::AlreadyExists
             | ErrorKind::NotFound => Fault::new(Kind::CannotCreate, told)
-                .hint("this user must be able to write there; `spool` in the configuration names the folder"),
+                .hint("this user must be able to write there; `spool` in the configuration names the folder")
+                .barred(dir, Need::Write),
             _ => Fault::new(Kind::Io, told),
         }
     }
@@ -163,6 +175,38 @@ fn reference(path: &Path, name: Option<&str>, size: u64, digest: String) -> Atta
         sha256: Some(digest),
         size: Some(size),
         cid: None,
+    }
+}
+
+/// Makes a folder that its group may write, whatever the umask. The umask is set aside rather than the mode mended:
+/// under `RestrictSUIDSGID=` nobody may set the set-group-ID bit that a folder inherits, so none must be lost. Only
+/// `enqueue` makes folders, in its one thread.
+fn make_shared(dir: &Path) -> io::Result<()> {
+    let before = umask(Mode::from(0o007));
+    let made = DirBuilder::new().mode(DIR_MODE).create(dir);
+    umask(before);
+    match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        made => made?,
+    }
+    // By descriptor, without following a link: root may be at work in somebody's folder.
+    let folder = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
+        .open(dir)?;
+    lend(&folder, dir.parent().unwrap_or(dir));
+    let mode = folder.metadata()?.permissions().mode();
+    if mode & SET_GROUP_ID == 0 {
+        // Without the bit its files belong to the group of whoever makes them, which is well where that is one user.
+        let _ = folder.set_permissions(Permissions::from_mode(mode | SET_GROUP_ID));
+    }
+    Ok(())
+}
+
+/// Root leaves what it makes to whom the folder around it belongs. Who is not root cannot, and needs not.
+fn lend(made: &File, around: &Path) {
+    if let Ok(around) = fs::metadata(around) {
+        let _ = fchown(made, Some(around.uid()), Some(around.gid()));
     }
 }
 
@@ -227,7 +271,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
         }
         _ => Kind::Io,
     };
-    fault_about(path, kind, &words_of(error))
+    fault_about(path, kind, &words_of(error)).barred(path, Need::Read)
 }
 
 fn fault_about(path: &Path, kind: Kind, what: &str) -> Fault {

@@ -83,8 +83,10 @@ fn a_file_is_kept_once_under_its_digest() {
     assert_eq!(second.filename, "other.txt");
     assert_eq!(second.storage_ref, first.storage_ref);
     assert_eq!(fs::read(room.stored()).unwrap(), b"hello\n");
-    let mode = fs::metadata(room.stored()).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&room.stored()), 0o660);
+    let folder = room.stored().parent().unwrap().to_owned();
+    assert_eq!((mode(&folder), mode(folder.parent().unwrap())), (0o2770, 0o2770));
     assert_eq!(room.unfinished(), 0);
     assert_eq!(room.spool.open(&second).unwrap().path, room.stored());
 }

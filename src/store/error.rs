@@ -1,6 +1,6 @@
 //! From SQLite's errors to what a user is told.
 
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, Need};
 use rusqlite::ErrorCode;
 use std::path::Path;
 
@@ -27,19 +27,18 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
         // The index of the WAL is a file that grows when the database is opened: where it cannot, the disk is full.
         ErrorCode::SystemIoFailure if GROWTH.contains(&code.extended_code) => full(&db.to_string()),
         ErrorCode::DiskFull => full(&db.to_string()),
-        ErrorCode::ReadOnly => {
-            Fault::new(Kind::Permission, format!("database {db} is read-only for this user"))
-                .hint(format!("check who owns it and its -wal and -shm files: ls -l {db}*"))
-        }
+        ErrorCode::ReadOnly => read_only(path),
         ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => {
             Fault::new(Kind::Permission, format!("database {db}: permission denied"))
                 .hint("run as the user or group that owns it")
+                .barred(path, Need::Write)
         }
         ErrorCode::CannotOpen => Fault::new(
             Kind::Permission,
             format!("cannot open database {db} or the files beside it"),
         )
-        .hint(format!("its directory and its -wal and -shm files must be yours too: ls -ld {db}*")),
+        .hint(format!("its directory and its -wal and -shm files must be yours too: ls -ld {db}*"))
+        .barred(path, Need::Write),
         ErrorCode::DatabaseCorrupt => {
             Fault::new(Kind::Io, format!("database {db} is malformed: {words}")).hint(format!(
                 "keep a copy of {db}*, then restore a backup or try: sqlite3 {db} .recover"
@@ -62,6 +61,14 @@ pub fn fault(path: &Path, e: &rusqlite::Error) -> Fault {
         _ => Fault::new(Kind::Io, format!("database {db}: {words}"))
             .hint("see `mailq check`, and the permissions of the database and its directory"),
     }
+}
+
+/// A database that this user may not write.
+pub fn read_only(path: &Path) -> Fault {
+    let db = path.display();
+    Fault::new(Kind::Permission, format!("database {db} is read-only for this user"))
+        .hint(format!("check who owns it and its -wal and -shm files: ls -l {db}*"))
+        .barred(path, Need::Write)
 }
 
 /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHMMAP.

@@ -5,15 +5,17 @@
 //! write into a file that is gone.
 
 use super::counter::{Counter, Counts};
-use super::{Settled, Store, row};
-use crate::domain::fault::{Fault, Kind, words_of};
+use super::{MODE, Settled, Store, history, lend, row};
+use crate::domain::attempt::Attempt;
+use crate::domain::fault::{Fault, Kind, Need, words_of};
+use crate::domain::message::MailId;
 use crate::domain::state::Move;
 use rusqlite::named_params;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,11 +77,14 @@ impl Store {
             return Ok(0);
         }
         let broken = |e: io::Error| {
-            Fault::new(
-                Kind::Io,
-                format!("cannot replay outcomes from {}: {}", path.display(), words_of(&e)),
-            )
-            .hint("nothing is sent until they are recorded")
+            let kind = match e.kind() {
+                io::ErrorKind::PermissionDenied => Kind::Permission,
+                _ => Kind::Io,
+            };
+            let words = format!("cannot replay outcomes from {}: {}", path.display(), words_of(&e));
+            Fault::new(kind, words)
+                .hint("nothing is sent until they are recorded")
+                .barred(&path, Need::Write)
         };
         let mut file = OpenOptions::new().read(true).write(true).open(&path).map_err(broken)?;
         file.lock().map_err(broken)?;
@@ -106,6 +111,7 @@ fn replay(tx: &rusqlite::Transaction<'_>, entry: &Entry) -> Result<(), rusqlite:
         while let Some(one) = sent.next()? {
             let queue = row::lossy(one, 0)?.unwrap_or_default();
             counts.add(Counter::Sent, &queue, "", 1);
+            history::add(tx, MailId(entry.id), &Attempt::journaled(entry.at))?;
         }
         counts.write(tx)?;
     } else {
@@ -127,9 +133,15 @@ fn journal_path(database: &Path) -> PathBuf {
 
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     let mut file: File =
-        OpenOptions::new().create(true).append(true).read(true).mode(0o660).open(path)?;
+        OpenOptions::new().create(true).append(true).read(true).mode(MODE).open(path)?;
     file.lock()?;
     let end = file.seek(SeekFrom::End(0))?;
+    if end == 0 {
+        // A new one, made under a umask, while the run that replays it may be another user's. An old one of somebody
+        // else's is as it should be, and stays so.
+        let _ = file.set_permissions(Permissions::from_mode(MODE));
+        lend(&file, path);
+    }
     // After a torn line, begin a new one.
     if end > 0 {
         file.seek(SeekFrom::End(-1))?;

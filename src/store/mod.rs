@@ -39,7 +39,7 @@ pub use group::{LATELY_MS, Progress};
 pub use history::Past;
 pub use hold::Held;
 pub use place::warning as network_warning;
-pub use prune::Pruning;
+pub use prune::{Pruned, Pruning};
 pub use rate::{Charge, Limited};
 pub use read::{Filter, Found, Order, Shape};
 pub use recent::{Recent, first_hour};
@@ -49,13 +49,13 @@ pub use stage::Stage;
 pub use stats::{QueueStats, Stats};
 pub use turn::Turn;
 
-use crate::domain::fault::{Fault, Kind, words_of};
+use crate::domain::fault::{Fault, Kind, Need, words_of};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,6 +94,24 @@ impl Store {
     /// `NoInput` when it is missing (and `access` is not `Create`), `CannotCreate`, `Permission`, `Config` for a newer
     /// schema, `TryAgain` when it is locked or the disk is full, `Io` when it is damaged.
     pub fn open(path: &Path, access: Access) -> Result<Store, Fault> {
+        let mut tries = 0;
+        loop {
+            match place::shared(|| Store::try_open(path, access)) {
+                // Another program has just made the files beside the database, and not given them their mode yet.
+                Err(fault)
+                    if fault.kind() == Kind::Permission
+                        && tries < 20
+                        && place::is_writable(path) =>
+                {
+                    tries += 1;
+                    thread::sleep(Duration::from_millis(5));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_open(path: &Path, access: Access) -> Result<Store, Fault> {
         let created = match access {
             Access::Create => create(path)?,
             Access::Write | Access::Read => {
@@ -103,7 +121,10 @@ impl Store {
         };
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags |= match access {
-            Access::Create | Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Access::Create | Access::Write => {
+                writable_without_harm(path)?;
+                OpenFlags::SQLITE_OPEN_READ_WRITE
+            }
             Access::Read => {
                 readable_without_harm(path)?;
                 OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -189,6 +210,7 @@ fn create(path: &Path) -> Result<bool, Fault> {
         Ok(file) => {
             let set = file.set_permissions(fs::Permissions::from_mode(MODE));
             set.map_err(|e| cannot_create(path, &e))?;
+            lend(&file, path);
             Ok(true)
         }
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
@@ -199,6 +221,15 @@ fn create(path: &Path) -> Result<bool, Fault> {
     }
 }
 
+/// Root leaves what it makes to whom the folder belongs, as SQLite does with the files beside a database: else a root's
+/// cron job that comes first locks out all others. Who is not root cannot, and needs not: the folder's set-group-ID bit
+/// gives the file to the group.
+fn lend(file: &fs::File, path: &Path) {
+    if let Some(folder) = path.parent().and_then(|folder| fs::metadata(folder).ok()) {
+        let _ = fchown(file, Some(folder.uid()), Some(folder.gid()));
+    }
+}
+
 fn cannot_create(path: &Path, e: &io::Error) -> Fault {
     let parent = path.parent().unwrap_or(Path::new("."));
     match e.kind() {
@@ -206,7 +237,8 @@ fn cannot_create(path: &Path, e: &io::Error) -> Fault {
             Kind::Permission,
             format!("cannot create database {}: permission denied", path.display()),
         )
-        .hint(format!("run as the user that owns {}, or name another with --db", parent.display())),
+        .hint(format!("run as the user that owns {}, or name another with --db", parent.display()))
+        .barred(path, Need::Write),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Fault::new(
             Kind::TryAgain,
             format!("cannot create database {}: disk full", path.display()),
@@ -230,10 +262,20 @@ fn present(path: &Path) -> Result<(), Fault> {
             Kind::Permission,
             format!("cannot open database {}: permission denied", path.display()),
         )
-        .hint("run as the user or group that owns it")),
+        .hint("run as the user or group that owns it")
+        .barred(path, Need::Write)),
         Err(_) => Err(Fault::new(Kind::NoInput, format!("no database at {}", path.display())).hint(
             "`mailq enqueue` creates it; or name it with --db, $MAILQ_DB or `database` in the configuration",
         )),
+    }
+}
+
+/// SQLite would open a database that this user may only read, and leave side files with its mode behind: one more thing to
+/// mend for others.
+fn writable_without_harm(path: &Path) -> Result<(), Fault> {
+    match place::is_writable(path) {
+        true => Ok(()),
+        false => Err(error::read_only(path)),
     }
 }
 
@@ -245,9 +287,7 @@ fn readable_without_harm(path: &Path) -> Result<(), Fault> {
         name.push(suffix);
         PathBuf::from(name)
     };
-    // As in `create`, this process holds no lock on the file yet.
-    let may_write = OpenOptions::new().write(true).open(path).is_ok();
-    if may_write || side("-shm").exists() || !is_wal(path) {
+    if place::is_writable(path) || side("-shm").exists() || !is_wal(path) {
         return Ok(());
     }
     Err(Fault::new(
@@ -258,7 +298,8 @@ fn readable_without_harm(path: &Path) -> Result<(), Fault> {
         "in WAL mode a reader creates {}; run as its owner, or give the group write access: chmod g+w {}",
         side("-shm").display(),
         path.display()
-    )))
+    ))
+    .barred(path, Need::Write))
 }
 
 /// Whether the header says WAL: bytes 18 and 19, the file format's write and read version, are 2.

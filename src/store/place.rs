@@ -1,6 +1,8 @@
-//! Where the database lies: SQLite's locks do not work on a network file system.
+//! Where the database lies: SQLite's locks do not work on a network file system, and what may not be written must not
+//! be opened for writing.
 
-use rustix::fs::statfs;
+use rustix::fs::{Access, AtFlags, CWD, Mode, accessat, statfs};
+use rustix::process::umask;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +28,21 @@ pub fn warning(path: &Path) -> Option<String> {
     // A magic number has 32 bits; some systems give it with a sign.
     let magic = statfs(&folder).ok()?.f_type as u64 & 0xffff_ffff;
     Some(words(path, remote(magic)?, &mount(&folder)))
+}
+
+/// Whether this user may write the file `path`. Asked without opening it: to close it again would drop SQLite's locks.
+pub(super) fn is_writable(path: &Path) -> bool {
+    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Does `work` with a umask that takes nothing from the group. SQLite gives the files beside the database its mode, but
+/// only after it has made them: whoever looks at them in between would find them shut.
+pub(super) fn shared<T>(work: impl FnOnce() -> T) -> T {
+    let before = umask(Mode::RWXO);
+    umask(before - Mode::RWXG);
+    let done = work();
+    umask(before);
+    done
 }
 
 fn words(path: &Path, kind: &str, mount: &Path) -> String {

@@ -22,6 +22,8 @@ pub struct Pruning<'a> {
     pub pause: Duration,
     pub archive: Option<Archive<'a>>,
     pub dry_run: bool,
+    /// Is told how many more mails are gone.
+    pub gone: &'a dyn Fn(u64),
 }
 
 /// How many mails of each state are gone, or would be.
@@ -95,6 +97,7 @@ impl Store {
             loop {
                 let gone = self.prune_piece(statements, before, &mut pruning)?;
                 *total += gone as u64;
+                (pruning.gone)(gone as u64);
                 if gone < pruning.batch_size.max(1) {
                     break;
                 }

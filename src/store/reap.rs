@@ -28,8 +28,8 @@ const PIECE: usize = 500;
 /// Leases that are over by the wall clock: too old, or from a future that a clock stepping back leaves behind.
 /// The holder comes as bytes and the count as a number, whatever another program wrote there: one row that cannot be
 /// read must not keep the others from coming back.
-const OVER: &str = "SELECT id, CAST(coalesce(locked_by, '') AS BLOB), CAST(reap_count AS INTEGER), dot_at IS NOT NULL \
-     FROM email_messages \
+const OVER: &str = "SELECT id, CAST(coalesce(locked_by, '') AS BLOB), CAST(reap_count AS INTEGER), dot_at IS NOT NULL, \
+     queue FROM email_messages \
      WHERE status = 'SENDING' AND (locked_at IS NULL OR locked_at <= :oldest OR locked_at > :newest)";
 
 const _: () = assert!(
@@ -66,6 +66,7 @@ struct Over {
     holder: Vec<u8>,
     deaths: i64,
     dot_left: bool,
+    queue: String,
 }
 
 impl Store {
@@ -93,9 +94,9 @@ impl Store {
                     if move_on(tx, one, now)? == 1 {
                         super::rate::charge_for_the_dead(tx, one.id, now)?;
                         reaped.count(one);
-                        counts.add(Counter::Reaped, "", "", 1);
+                        counts.add(Counter::Reaped, &one.queue, "", 1);
                         if let Some(failure) = one.verdict() {
-                            counts.add(Counter::Failed, "", failure.word(), 1);
+                            counts.add(Counter::Failed, &one.queue, failure.word(), 1);
                         }
                     }
                 }
@@ -217,7 +218,8 @@ fn over(conn: &Connection, lease_ms: i64, now: i64) -> Result<(u64, Vec<Over>), 
     let rows = statement.query_map(
         named_params! { ":oldest": now.saturating_sub(lease_ms), ":newest": now.saturating_add(lease_ms) },
         |row| {
-            Ok(Over { id: row.get(0)?, holder: row.get(1)?, deaths: row.get(2)?, dot_left: row.get(3)? })
+            let queue = row::lossy(row, 4)?.unwrap_or_default();
+            Ok(Over { id: row.get(0)?, holder: row.get(1)?, deaths: row.get(2)?, dot_left: row.get(3)?, queue })
         },
     )?;
     Ok((held.unsigned_abs(), rows.collect::<Result<_, _>>()?))

@@ -4,9 +4,11 @@
 //! one way leads from every earlier version to it: the rows move into the table as it is now. `user_version`,
 //! `application_id`, `journal_mode` and `auto_vacuum` of a database we did not create stay alone.
 
-use super::{Store, error, wait_for_others};
+use super::{PATIENCE, Store, error};
 use crate::domain::fault::{Fault, Kind};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const SCHEMA: &str = include_str!("../../schema.sql");
 
@@ -18,20 +20,28 @@ const NO_NUMBER: usize = usize::MAX;
 /// Creates what is missing and migrates what is old. `created`: the file is ours, so WAL is too.
 pub fn ensure(store: &mut Store, created: bool) -> Result<(), Fault> {
     if created {
-        // SQLite asks no busy handler here, and a process that was not the first may be reading already.
-        let mut tries = 0;
-        while let Err(e) = store.conn.pragma_update(None, "journal_mode", "WAL") {
-            let is_busy = e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-            if !is_busy || !wait_for_others(tries) {
-                return Err(error::fault(&store.path, &e));
-            }
-            tries += 1;
-        }
+        write_ahead(&store.conn).map_err(|e| error::fault(&store.path, &e))?;
     }
     if version(store)?.is_none() {
         store.write(|tx| tx.execute_batch(SCHEMA))?;
     }
     migrate(store)
+}
+
+/// SQLite does not wait here for others who look into the new file: it asks for the whole file while it reads it.
+fn write_ahead(conn: &Connection) -> Result<(), rusqlite::Error> {
+    let since = Instant::now();
+    loop {
+        match conn.pragma_update(None, "journal_mode", "WAL") {
+            Err(e)
+                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && since.elapsed() < PATIENCE =>
+            {
+                thread::sleep(Duration::from_millis(1));
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Migrates a database that has our tables; one without is refused.

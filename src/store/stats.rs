@@ -126,7 +126,7 @@ fn counts(conn: &Connection, now: i64) -> Result<BTreeMap<String, QueueStats>, r
         let mut rows = statement.query([])?;
         while let Some(found) = rows.next()? {
             let text = |at| row::lossy(found, at).map(Option::unwrap_or_default);
-            let mails = found.get::<_, i64>(2)?.unsigned_abs();
+            let mails = found.get_ref(2)?.as_i64().unwrap_or_default().unsigned_abs();
             let one = queues.entry(text(0)?).or_default();
             match text(1)?.as_str() {
                 "SENDING" => one.sending = mails,

@@ -11,6 +11,16 @@ mod samples;
 
 use crate::domain::message::Outgoing;
 use crate::domain::outcome::{Outcome, Said};
+use std::time::Duration;
+
+/// What is worth telling of a mail that was handed over, beside its outcome.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// How long it took to make a connection; nothing where one was kept.
+    pub connecting: Duration,
+    /// The answer that decided it, where the road has one.
+    pub said: Option<Said>,
+}
 
 /// One road, used by one thread. It may keep a connection open between mails.
 pub trait Relay: Send {
@@ -30,9 +40,9 @@ pub trait Relay: Send {
         before_end: &mut dyn FnMut() -> bool,
     ) -> Outcome;
 
-    /// The answer that decided the mail before, where the road has one; once.
-    fn said(&mut self) -> Option<Said> {
-        None
+    /// What the last `deliver` can tell of itself; once.
+    fn told(&mut self) -> Told {
+        Told::default()
     }
 
     /// Ends the session politely, without waiting long for an answer.

@@ -3,6 +3,7 @@
 import email.header
 import email.utils
 import hashlib
+import json
 import random
 
 from rig import Sandbox, check, delivered, fail
@@ -127,6 +128,9 @@ def main():
     if box.statuses() != {"SENT": COUNT}:
         box.show_trouble()
         fail(f"{box.statuses()} after {out}")
+    told = json.loads(box.mailq("show", next(iter(asked)), "--json"))["history"]
+    number = told[-1]["message"]
+    check(len(told) == 1 and told[0]["phase"] == "dot" and "queued as" in number, f"the history is {told}")
     ids = {row["message_id"]: row["id"] for row in box.rows("SELECT id, message_id FROM email_messages")}
     awaited = {
         (id_, address.lower())

@@ -102,3 +102,25 @@ fn every_key_of_the_configuration_is_told() {
         assert!(row, "the README has no {told}");
     }
 }
+
+#[test]
+fn the_helpers_of_templates_do_what_is_told() {
+    let sandbox = Sandbox::new();
+    let rows: Vec<(&str, &str)> = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `{{")?.split_once("` | "))
+        .map(|(helper, rest)| {
+            (helper, rest.split('|').next().unwrap_or_default().trim_matches([' ', '`']))
+        })
+        .collect();
+    assert!(rows.len() >= 10, "{rows:?}");
+    let parameters = r#"{"at": "2026-12-24T08:00:00Z", "total": "1234.5", "count": 2, "title": "The lost mailbox",
+        "query": "a&b c", "items": [1, 2, 3], "names": {"ada": "Ada"}, "done": false}"#;
+    for (helper, becomes) in rows {
+        sandbox.write("templates/helper/subject.hbs", "S");
+        sandbox.write("templates/helper/text.hbs", format!("[{{{{{helper}]"));
+        let seen = sandbox.mailq(&["render", "--template", "helper", "--params", parameters]);
+        let told = format!("[{becomes}]");
+        assert!(seen.out.replace('\u{a0}', " ").contains(&told), "{{{{{helper}: {told}\n{seen}");
+    }
+}

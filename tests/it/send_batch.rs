@@ -21,7 +21,10 @@ fn everything_due_is_sent_and_counted() {
     sandbox.enqueue(&["--to", "later@example.com", "--subject", "S", "--in", "1h"]);
     let seen = sandbox.mailq(&["send-batch"]);
     seen.assert_code(0);
-    assert_eq!(seen.err, "");
+    let lines: Vec<&str> = seen.err.lines().collect();
+    assert_eq!(lines.len(), 3, "{seen}");
+    assert!(lines[0].starts_with("id=1 queue=default to=a@example.com relay="), "{seen}");
+    assert!(lines[0].contains(" attempt=1 status=sent code=250 delay="), "{seen}");
     let line = seen.out.trim_end();
     assert!(
         line.starts_with("sent 3, deferred 0, failed 0, outage no in ") && line.ends_with("/s)"),
@@ -30,6 +33,7 @@ fn everything_due_is_sent_and_counted() {
     assert_eq!(sink.accepted().len(), 3);
     let again = sandbox.mailq(&["send-batch", "--json"]);
     let told = again.assert_code(0).json();
+    assert_eq!(again.err, "", "a run with nothing to do says nothing");
     for (key, value) in [("sent", 0), ("deferred", 0), ("failed", 0), ("reaped", 0), ("expired", 0)]
     {
         assert_eq!(told[key], value, "{key}");
@@ -175,4 +179,52 @@ fn a_password_command_that_fails_keeps_its_output_to_itself() {
     assert!(!seen.to_string().contains("hunter2"), "{seen}");
     assert!(seen.err.contains("vault locked"), "{seen}");
     assert_eq!(Rows::of(&sandbox).of_mail::<i64>(1, "attempt_count"), 0);
+}
+
+#[test]
+fn each_attempt_and_recipient_has_a_line_without_a_secret() {
+    let sink = Script::new()
+        .on("RCPT:no@example.com", &["550 5.1.1 nobody here", "550 5.1.1 nobody here"])
+        .on("RCPT:wait@example.com", &["451 4.7.1 greylisted", "451 4.7.1 greylisted"])
+        .start();
+    let sandbox = queued(&sink, 0);
+    sandbox.template("code", "S", "{{date code}}", None);
+    let to = ["--to", "yes@example.com", "--to", "no@example.com", "--cc", "wait@example.com"];
+    sandbox.enqueue(&[&to[..], &["--subject", "S", "--body", "h1dden"]].concat());
+    sandbox.enqueue(&["--to", "a@example.com", "--template", "code", "--param", "code=s3cret"]);
+    let seen = sandbox.mailq(&["send-batch", "-v"]);
+    let line = |of: &str| {
+        let mut lines = seen.err.lines().filter(|line| line.contains(of));
+        let found = lines.next().unwrap_or_else(|| panic!("no {of}: {seen}"));
+        assert_eq!(lines.next(), None, "{of}: {seen}");
+        found
+    };
+    assert!(line("to=yes@").contains(" attempt=1 status=sent code=250 "), "{seen}");
+    assert!(line("to=no@").contains(" status=failed code=550 "), "{seen}");
+    assert!(line("to=no@").contains("message=\"550 5.1.1 nobody here "), "{seen}");
+    assert!(line("to=wait@").contains(" status=deferred code=451 "), "{seen}");
+    let delays = line("to=yes@").split(" delays=").nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(delays.split('/').filter(|part| part.parse::<f64>().is_ok()).count(), 3, "{seen}");
+    assert!(line("id=2 queue=default to=-").contains("status=failed code=- "), "{seen}");
+    assert!(line("id=2 ").contains("render: code/text.hbs"), "{seen}");
+    let quiet = ["h1dden", "s3cret"].iter().all(|secret| !seen.err.contains(secret));
+    assert!(quiet, "{seen}");
+}
+
+#[test]
+fn the_log_is_json_on_wish() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 1);
+    let mut command = sandbox.mailq_command(&["send-batch"]);
+    command.env("MAILQ_LOG", "json");
+    let seen = sandbox.run(command, b"");
+    let line: serde_json::Value = serde_json::from_str(seen.assert_code(0).err.trim()).unwrap();
+    assert_eq!((&line["level"], &line["id"]), (&"info".into(), &1.into()), "{seen}");
+    assert_eq!((&line["status"], &line["code"]), (&"sent".into(), &250.into()), "{seen}");
+    let mut command = sandbox.mailq_command(&["show", "99"]);
+    command.env("MAILQ_LOG", "json");
+    let seen = sandbox.run(command, b"");
+    let lines = seen.assert_code(66).err.lines();
+    assert!(lines.clone().all(|line| line.starts_with("{\"level\":\"error\",")), "{seen}");
+    assert_eq!(lines.count(), 2, "{seen}");
 }

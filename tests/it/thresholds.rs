@@ -131,3 +131,14 @@ fn a_run_that_finds_nothing_leaves_the_database_alone() {
     assert!(run("022") > old, "the second run moved no time");
     assert_eq!((look(), fs::read(sandbox.database()).unwrap()), before);
 }
+
+#[test]
+fn a_run_that_cannot_be_noted_did_its_work_all_the_same() {
+    let sandbox = queued();
+    Rows::of(&sandbox).run(
+        "CREATE TRIGGER no_note BEFORE INSERT ON mailq_runs BEGIN SELECT raise(ABORT, 'no'); END",
+    );
+    let seen = sandbox.mailq(&["send-batch"]);
+    seen.assert_code(0);
+    assert!(seen.out.starts_with("sent 1,") && seen.err.contains("cannot note this run"), "{seen}");
+}

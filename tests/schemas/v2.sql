@@ -156,8 +156,8 @@ CREATE TABLE IF NOT EXISTS mailq_breaker (
 ) WITHOUT ROWID;
 
 -- What each attempt at a mail came to: when it began, how many milliseconds it took, at which server, how far the dialogue
--- got and what the server said; `recipients` where it was not the same for all. The last attempts of a mail are kept, and
--- they leave with it.
+-- got and what the server said; `recipients` where it was not the same for all. The first and the last attempts of a
+-- mail are kept, and they leave with it.
 CREATE TABLE IF NOT EXISTS mailq_attempts (
   mail INTEGER NOT NULL,
   attempt INTEGER NOT NULL,

@@ -10,7 +10,7 @@ use super::{EnqueueArgs, House, Request, json};
 use crate::commands::value;
 use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::message::Draft;
-use crate::output::Level;
+use crate::output::{Level, Progress};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -35,6 +35,7 @@ struct Reading<'a, 'h> {
     bad: usize,
     /// The file of `--skip-bad`.
     skipped: Option<BufWriter<File>>,
+    progress: Progress,
 }
 
 /// Hands each good line of `source` to `take`.
@@ -53,7 +54,9 @@ pub(super) fn read<'a>(
     let head = head(&mut input).map_err(|e| unreadable(&name, &e))?;
     let base = Request::of(args, house)?;
     let skipped = args.skip_bad.as_deref().map(|path| create(path, source)).transpose()?;
-    let mut reading = Reading { name, base, house, warnings, take, good: 0, bad: 0, skipped };
+    let progress = house.context.output.progress("checking", 0);
+    let mut reading =
+        Reading { name, base, house, warnings, take, good: 0, bad: 0, skipped, progress };
     let first = head.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     let input = io::BufReader::new(Cursor::new(head).chain(input));
     match first {
@@ -112,6 +115,7 @@ impl Reading<'_, '_> {
         line: Result<Line, String>,
         column: impl Fn(&str) -> String,
     ) -> Result<Result<(), String>, Fault> {
+        self.progress.add(1);
         let mut warnings = Vec::new();
         let mail = line.and_then(|line| {
             line::mail(line, &self.base, self.house, &mut warnings).map_err(|fault| {

@@ -97,7 +97,10 @@ fn counters(figures: &Figures, text: &mut String) {
     ] {
         let samples = figures.counters.of(counter).map(|(queue, value, count)| {
             let mut labels = Vec::new();
-            if matches!(counter, Counter::Sent | Counter::Deferred | Counter::Failed) {
+            if matches!(
+                counter,
+                Counter::Sent | Counter::Deferred | Counter::Failed | Counter::Reaped
+            ) {
                 labels.push(label("queue", queue));
             }
             if !label_name.is_empty() {

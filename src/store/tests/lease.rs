@@ -117,10 +117,14 @@ fn the_journal_is_replayed_once() {
     let deferred = answered(second.mail.as_ref().unwrap(), Fate::Deferred("450".into()));
     let settled = [settle(first), Settled { lease: second.lease, change: deferred, attempt: None }];
     assert_eq!(bench.store.journal(&settled, NOW).unwrap(), 1, "only acceptances are worth it");
+    let journal = fs::metadata(bench.dir.path().join("q.db-outcomes")).unwrap();
+    assert_eq!(journal.permissions().mode() & 0o777, 0o660, "another user may replay it");
     assert_eq!(bench.status(ids[0]), "SENDING");
     assert_eq!(bench.store.replay_journal().unwrap(), 1);
     assert_eq!((bench.status(ids[0]), bench.status(ids[1])), ("SENT".into(), "SENDING".into()));
     assert_eq!(bench.store.replay_journal().unwrap(), 0);
+    let told = bench.store.history(ids[0]).unwrap();
+    assert_eq!((told.len(), told[0].outcome.as_str()), (1, "sent"));
 }
 
 #[test]

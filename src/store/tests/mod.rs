@@ -171,8 +171,14 @@ fn prune_deletes_only_what_finished_before() {
     ));
     let before = [(Status::Sent, NOW), (Status::Pending, NOW), (Status::Sending, NOW)];
     let mut prune = |dry_run, archive| {
-        let pruning =
-            Pruning { before: &before, batch_size: 1, pause: Duration::ZERO, archive, dry_run };
+        let pruning = Pruning {
+            before: &before,
+            batch_size: 1,
+            pause: Duration::ZERO,
+            archive,
+            dry_run,
+            gone: &|_| {},
+        };
         bench.store.prune(pruning).unwrap()
     };
     let mut archived = Vec::new();
@@ -206,6 +212,7 @@ fn an_archive_that_fails_deletes_nothing() {
         pause: Duration::ZERO,
         archive: Some(&mut fail),
         dry_run: false,
+        gone: &|_| {},
     };
     assert_eq!(bench.store.prune(pruning).unwrap_err().to_string(), "no");
     assert_eq!(bench.text("SELECT count(*) || '' FROM email_messages"), "1");

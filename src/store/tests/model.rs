@@ -39,6 +39,7 @@ fn happen(bench: &mut Bench, event: Event, stale: Claimed) {
                 pause: Duration::ZERO,
                 archive: None,
                 dry_run: false,
+                gone: &|_| {},
             };
             bench.store.prune(pruning).unwrap();
         }

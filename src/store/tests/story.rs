@@ -17,7 +17,7 @@ fn counter(bench: &Bench, counter: Counter) -> Vec<(String, String, i64)> {
 }
 
 #[test]
-fn each_attempt_is_kept_the_last_twenty_and_no_longer_than_the_mail() {
+fn the_first_and_the_last_attempts_are_kept_and_no_longer_than_the_mail() {
     let mut bench = bench();
     let id = bench.enqueue(1)[0];
     bench.sql("UPDATE email_messages SET max_attempts = 1000");
@@ -26,7 +26,8 @@ fn each_attempt_is_kept_the_last_twenty_and_no_longer_than_the_mail() {
     }
     go(&mut bench, Fate::Accepted);
     let past = bench.store.history(id).unwrap();
-    assert_eq!((past.len(), past[0].attempt, past[19].attempt), (20, 6, 25));
+    let numbers: Vec<i64> = past.iter().map(|one| one.attempt).collect();
+    assert_eq!(numbers, std::iter::once(1).chain(7..=25).collect::<Vec<_>>());
     assert_eq!(past[0].message.as_deref(), Some("450 4.2.0 later"));
     assert_eq!((past[19].outcome.as_str(), past[19].relay.as_deref()), ("sent", Some("mx:25")));
     bench.sql("DELETE FROM email_messages");
@@ -42,7 +43,7 @@ fn a_sender_that_died_is_part_of_the_story() {
     let past = bench.store.history(id).unwrap();
     assert_eq!(past[0].outcome, "lost");
     assert!(past[0].message.as_ref().unwrap().contains("dead"), "{past:?}");
-    assert_eq!(counter(&bench, Counter::Reaped), [(String::new(), String::new(), 1)]);
+    assert_eq!(counter(&bench, Counter::Reaped), [("default".to_owned(), String::new(), 1)]);
 }
 
 #[test]
@@ -76,6 +77,7 @@ fn counters_only_grow_and_survive_prune() {
         pause: Duration::ZERO,
         archive: None,
         dry_run: false,
+        gone: &|_| {},
     };
     bench.store.prune(pruning).unwrap();
     let of = |queue: &str, label: &str, value| (queue.to_owned(), label.to_owned(), value);
@@ -121,4 +123,21 @@ fn nothing_of_a_held_queue_is_claimed_and_its_time_goes_on() {
     assert!(bench.store.release("default").unwrap());
     assert!(!bench.store.release("default").unwrap());
     assert_eq!(bench.claim("w", NOW).len(), 1);
+}
+
+#[test]
+fn odd_times_past_the_checks_end_no_figures() {
+    let mut bench = bench();
+    bench.enqueue(4);
+    bench.sql(&format!(
+        "PRAGMA ignore_check_constraints = 1;
+         UPDATE email_messages SET status = 'SENT', finished_at = {NOW} + 0.5, send_ms = 'x' WHERE id = 1;
+         UPDATE email_messages SET status = 'FAILED', finished_at = 'never', failure = x'ff', error_message = 7 WHERE id = 2;
+         UPDATE email_messages SET next_attempt_at = 'soon', queue = x'ff' WHERE id = 3;
+         INSERT INTO mailq_attempts VALUES (4, 1, 'then', x'ff', 1, 2, 3, 'y', x'ff41', 5)"
+    ));
+    let stats = bench.store.stats(&[], 0, NOW + 10).unwrap();
+    assert!(!stats.queues.is_empty());
+    assert_eq!(bench.store.history(MailId(4)).unwrap().len(), 1);
+    bench.store.counters().unwrap();
 }

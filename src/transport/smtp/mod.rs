@@ -23,28 +23,29 @@ mod tests;
 
 pub use settings::{Auth, Secret, Settings, Tls};
 
-use super::Relay;
+use super::{Relay, Told};
 use crate::domain::message::Outgoing;
-use crate::domain::outcome::{Outcome, Said, Trouble};
+use crate::domain::outcome::{Outcome, Trouble};
 use pipeline::{Desk, Halt, Offer, Then};
 use session::{Clock, Session};
+use std::mem;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A road to one SMTP server. It connects when the first mail comes.
 pub struct SmtpRelay {
     settings: Arc<Settings>,
     session: Option<Session>,
     desk: Desk,
+    /// How long the mail in hand waited for connections.
+    connecting: Duration,
 }
 
 impl SmtpRelay {
     /// A relay that has not connected yet.
     pub fn new(settings: Arc<Settings>) -> Self {
-        SmtpRelay {
-            settings,
-            session: None,
-            desk: Desk { block: Vec::new(), data_early: true, said: None },
-        }
+        let desk = Desk { block: Vec::new(), data_early: true, said: None };
+        SmtpRelay { settings, session: None, desk, connecting: Duration::ZERO }
     }
 
     /// Connects, logs in and leaves again: whether the road is there, without a mail.
@@ -65,7 +66,10 @@ impl SmtpRelay {
             }
             session.quit();
         }
-        Ok((Session::open(clock)?, false))
+        let began = Instant::now();
+        let opened = Session::open(clock);
+        self.connecting += began.elapsed();
+        Ok((opened?, false))
     }
 }
 
@@ -82,6 +86,7 @@ impl Relay for SmtpRelay {
         let mut allowed = None;
         let mut allow = || *allowed.get_or_insert_with(&mut *before_end);
         let mut was_reopened = false;
+        self.connecting = Duration::ZERO;
         loop {
             let (mut session, was_kept) = match self.ready(mail, &clock) {
                 Ok(ready) => ready,
@@ -110,8 +115,8 @@ impl Relay for SmtpRelay {
         }
     }
 
-    fn said(&mut self) -> Option<Said> {
-        self.desk.said.take()
+    fn told(&mut self) -> Told {
+        Told { connecting: mem::take(&mut self.connecting), said: self.desk.said.take() }
     }
 
     fn close(&mut self) {
