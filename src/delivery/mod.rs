@@ -13,6 +13,7 @@ mod ledger;
 mod limits;
 mod prepare;
 mod sender;
+mod tidy;
 mod writer;
 
 pub use entry::{Entry, Verdict};

@@ -7,11 +7,10 @@ use super::entry::entries;
 use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
-use super::{Journal, Plan, Summary, Workshop};
+use super::{Journal, Plan, Summary, Workshop, tidy};
 use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
 use crate::domain::outcome::{Outcome, Trouble};
-use crate::domain::retry::millis;
 use crate::domain::state;
 use crate::host;
 use crate::store::{Breaker, Claimed, Store};
@@ -40,7 +39,7 @@ pub fn run(
 ) -> Result<Summary, Fault> {
     let began = Instant::now();
     let mut summary = Summary::default();
-    tidy_up(store, plan, journal, &mut summary)?;
+    tidy::up(store, plan, journal, &mut summary)?;
     let now = host::now_ms();
     let mut due = store.open_queues(now)?;
     due.retain(|queue| plan.wants(queue));
@@ -81,32 +80,6 @@ pub fn run(
     }
     summary.took = began.elapsed();
     Ok(summary)
-}
-
-/// Records what an earlier run could not, and ends what is over: dead senders' leases, and waiting.
-fn tidy_up(
-    store: &mut Store,
-    plan: &Plan,
-    journal: &dyn Journal,
-    summary: &mut Summary,
-) -> Result<(), Fault> {
-    let replayed = store.replay_journal()?;
-    if replayed > 0 {
-        journal.warn(&format!(
-            "recorded {replayed} outcomes that an earlier run could only write to its journal"
-        ));
-    }
-    let now = host::now_ms();
-    let reaped = store.reap(millis(plan.lease), now, &host::is_running, false)?;
-    let max_age = |queue: &str| millis(plan.policy(queue).max_age);
-    summary.expired = store.expire(&max_age, plan.longest_wait_ms(), now)?;
-    summary.reaped = (reaped.returned.len() + reaped.failed.len()) as u64;
-    summary.failed = summary.expired + reaped.failed.len() as u64;
-    summary.failures = reaped.failed;
-    if summary.expired > 0 {
-        summary.failures.extend(store.expired_at(now)?);
-    }
-    Ok(())
 }
 
 struct Writer<'a, 'w> {

@@ -19,7 +19,7 @@ fn what_failed_in_a_run_is_told_once() {
     let sandbox = Sandbox::new();
     let hook = "cat >>told.jsonl; echo >>told.jsonl";
     sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
-    assert_eq!(run(&sandbox, hook).assert_code(0).err, "");
+    assert!(!run(&sandbox, hook).assert_code(0).err.contains("on_failed"));
     assert!(!sandbox.path("told.jsonl").exists(), "nothing failed");
     let late = ["--to", "b@example.com", "--subject", "S", "--key", "k", "--expires-in", "1s"];
     sandbox.enqueue(&late);
