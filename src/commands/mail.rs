@@ -9,11 +9,14 @@ use crate::domain::state::Status;
 use crate::host;
 use crate::store::{Held, Store};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 
 /// What a mail is seen against.
 pub struct Scene {
     /// The sender of mails that name none.
     pub from: String,
+    /// The same of queues with their own.
+    pub own_from: HashMap<String, String>,
     pub held: Vec<Held>,
     /// In milliseconds since 1970.
     pub now: i64,
@@ -21,7 +24,11 @@ pub struct Scene {
 
 impl Scene {
     pub fn of(context: &Context, store: &Store) -> Result<Scene, Fault> {
-        Ok(Scene { from: context.config.from(), held: store.held()?, now: host::now_ms() })
+        let config = &context.config;
+        let own = config.queues().iter().filter(|queue| config.has_own_sender(queue));
+        let own_from = own.map(|queue| (queue.clone(), config.from(Some(queue)))).collect();
+        let (from, held, now) = (config.from(None), store.held()?, host::now_ms());
+        Ok(Scene { from, own_from, held, now })
     }
 
     /// Who holds `queue`, if it is held.
@@ -45,7 +52,8 @@ impl Scene {
 
     /// Its sender's addresses.
     pub fn sender(&self, record: &Record) -> String {
-        addresses(record.mail.from.as_deref().unwrap_or(&self.from)).join(", ")
+        let configured = || self.own_from.get(&record.mail.queue).unwrap_or(&self.from);
+        addresses(record.mail.from.as_ref().unwrap_or_else(configured)).join(", ")
     }
 
     /// A mail as JSON: as `postqueue -j` tells it, then the columns by their names, those that hold JSON as JSON.

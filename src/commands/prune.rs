@@ -1,6 +1,7 @@
 //! `mailq prune`: finished mails leave, and attachments nobody refers to any more.
 
 use super::{Context, value};
+use crate::config::Config;
 use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::retry::millis;
 use crate::domain::state::Status;
@@ -8,7 +9,7 @@ use crate::exit;
 use crate::host;
 use crate::output::to_json;
 use crate::spool::{GRACE, Spool};
-use crate::store::{Access, Pruned, Pruning};
+use crate::store::{Access, Cut, Pruned, Pruning};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -52,16 +53,7 @@ enum Finished {
 
 pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     let now = host::now_ms();
-    let kept = context.config.retention();
-    let wants = |state| args.status.is_empty() || args.status.contains(&state);
-    let cut = |kept: Duration| now.saturating_sub(millis(args.older_than.unwrap_or(kept)));
-    let mut before = Vec::new();
-    if wants(Finished::Sent) {
-        before.push((Status::Sent, cut(kept.sent)));
-    }
-    if wants(Finished::Failed) {
-        before.push((Status::Failed, cut(kept.failed)));
-    }
+    let cuts = cuts(args, &context.config, now);
     let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut store = context.store(access)?;
     let mut archive = match &args.archive {
@@ -72,7 +64,7 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     let mut total = Pruned::default();
     if context.output.is_watched() && !args.dry_run {
         total = store.prune(Pruning {
-            before: &before,
+            cuts: &cuts,
             batch_size: args.batch_size as usize,
             pause: args.pause,
             archive: None,
@@ -82,7 +74,7 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     }
     let progress = RefCell::new(context.output.progress("deleting", total.sent + total.failed));
     let pruned = store.prune(Pruning {
-        before: &before,
+        cuts: &cuts,
         batch_size: args.batch_size as usize,
         pause: args.pause,
         archive: args.archive.is_some().then_some(&mut keep),
@@ -115,6 +107,35 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
         "{would}deleted {total} mails ({sent} SENT, {failed} FAILED) and {files} attachments"
     ))?;
     Ok(exit::DONE)
+}
+
+/// What goes: of the queues with a retention of their own by that, of all others by the common one.
+fn cuts(args: &PruneArgs, config: &Config, now: i64) -> Vec<Cut> {
+    let apart: Vec<String> = match args.older_than {
+        Some(_) => vec![],
+        None => config
+            .queues()
+            .iter()
+            .filter(|queue| config.has_own_retention(queue))
+            .cloned()
+            .collect(),
+    };
+    let mut cuts = Vec::new();
+    for queue in std::iter::once(None).chain(apart.iter().map(|queue| Some(queue.as_str()))) {
+        let kept = config.retention(queue);
+        let states = [
+            (Finished::Sent, Status::Sent, kept.sent),
+            (Finished::Failed, Status::Failed, kept.failed),
+        ];
+        for (state, status, kept) in states {
+            if args.status.is_empty() || args.status.contains(&state) {
+                let before = now.saturating_sub(millis(args.older_than.unwrap_or(kept)));
+                let queue = queue.map(str::to_owned);
+                cuts.push(Cut { status, before, queue, apart: apart.clone() });
+            }
+        }
+    }
+    cuts
 }
 
 /// The JSON Lines file that mails are kept in.

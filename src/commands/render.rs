@@ -80,7 +80,7 @@ fn asked_for(asked: Content, context: &Context) -> Result<Mail> {
         queue: "default".to_owned(),
         from: None,
         reply_to: None,
-        to: context.config.from(),
+        to: context.config.from(None),
         cc: String::new(),
         bcc: String::new(),
         template,

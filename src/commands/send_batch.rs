@@ -162,23 +162,28 @@ pub fn signer(dkim: &Dkim) -> Result<Signer, Fault> {
 
 /// What builds messages, from the configuration.
 pub fn workshop(config: &Config, signers: Signers) -> Result<Workshop, Fault> {
+    let own = config.queues().iter().filter(|queue| config.has_own_sender(queue));
+    let own = own.map(|queue| Ok((queue.clone(), defaults(config, Some(queue))?)));
+    Ok(Workshop {
+        templates: Templates::new(Some(config.templates())),
+        spool: Spool::new(config.spool(), config.attachment_roots()),
+        defaults: defaults(config, None)?,
+        own_defaults: own.collect::<Result<_, Fault>>()?,
+        signers,
+        max_message_size: config.max_message_size(),
+    })
+}
+
+/// What mails of `queue` get that do not say otherwise.
+fn defaults(config: &Config, queue: Option<&str>) -> Result<Defaults, Fault> {
     let read = |key: &str, text: &str| {
         address::parse_list(text)
             .map_err(|fault| Fault::new(Kind::Config, format!("{key} = {text:?}: {fault}")))
     };
-    Ok(Workshop {
-        templates: Templates::new(Some(config.templates())),
-        spool: Spool::new(config.spool(), config.attachment_roots()),
-        defaults: Defaults {
-            from: read("from", &config.from())?.pop(),
-            reply_to: config
-                .reply_to()
-                .map(|text| read("reply_to", &text))
-                .transpose()?
-                .unwrap_or_default(),
-        },
-        signers,
-        max_message_size: config.max_message_size(),
+    let reply_to = config.reply_to(queue).map(|text| read("reply_to", &text)).transpose()?;
+    Ok(Defaults {
+        from: read("from", &config.from(queue))?.pop(),
+        reply_to: reply_to.unwrap_or_default(),
     })
 }
 

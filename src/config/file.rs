@@ -201,7 +201,7 @@ mod tests {
             ("[stmp]\nhost = 'a'\n", 2),
             ("[nonsense]\n", 1),
             ("[queues]\nbulk = 3\n", 2),
-            ("[queues.x]\nfrom = 'a'\n", 2),
+            ("[queues.x]\ndatabase = 'a'\n", 2),
             ("smtp = 3\n", 1),
             ("[smtp]\nport = 0x19\n", 2),
             ("[smtp]\nhost = 'never closed\n", 2),

@@ -99,8 +99,10 @@ impl Config {
 
     /// What can only be seen in several keys together, or needs an address to be read.
     fn check(&self) -> Result<(), Fault> {
-        for key in ["from", "reply_to"] {
-            if let Some(list) = self.text(None, key) {
+        let queues = self.queues().iter().map(|queue| Some(queue.as_str()));
+        for queue in std::iter::once(None).chain(queues) {
+            for key in ["from", "reply_to"] {
+                let Some(list) = self.text(queue, key) else { continue };
                 let told =
                     |why: String| Fault::new(Kind::Config, format!("{key} = {list:?}: {why}"));
                 let boxes = address::parse_list(&list).map_err(|fault| told(fault.to_string()))?;
@@ -108,9 +110,6 @@ impl Config {
                     return Err(told("must be one address".to_owned()));
                 }
             }
-        }
-        let queues = self.queues().iter().map(|queue| Some(queue.as_str()));
-        for queue in std::iter::once(None).chain(queues) {
             let key = "smtp.idempotency_header";
             if let Some(name) = self.text(queue, key).filter(|name| !name.is_empty()) {
                 check_header(&name, "token").map_err(|fault| {
@@ -164,18 +163,23 @@ impl Config {
         self.number(None, "max_message_size").unwrap_or(25 << 20)
     }
 
-    /// The sender of mails that name none. Without the key it is this host's own, as mail systems do.
-    pub fn from(&self) -> String {
-        self.text(None, "from").unwrap_or_else(|| format!("mailq@{}", host::name()))
+    /// The sender of mails of `queue` that name none. Without the key it is this host's own, as mail systems do.
+    pub fn from(&self, queue: Option<&str>) -> String {
+        self.text(queue, "from").unwrap_or_else(|| format!("mailq@{}", host::name()))
     }
 
-    /// Whether `from` was configured.
-    pub fn has_from(&self) -> bool {
-        self.text(None, "from").is_some()
+    /// Whether `from` was configured for mails of `queue`.
+    pub fn has_from(&self, queue: &str) -> bool {
+        self.text(Some(queue), "from").is_some()
     }
 
-    pub fn reply_to(&self) -> Option<String> {
-        self.text(None, "reply_to")
+    pub fn reply_to(&self, queue: Option<&str>) -> Option<String> {
+        self.text(queue, "reply_to")
+    }
+
+    /// Whether `queue` has a sender or a `reply_to` of its own.
+    pub fn has_own_sender(&self, queue: &str) -> bool {
+        self.entries.sets(queue, "from") || self.entries.sets(queue, "reply_to")
     }
 
     /// Whether the lines on stderr are JSON.
@@ -240,11 +244,16 @@ impl Config {
         }
     }
 
-    pub fn retention(&self) -> Retention {
+    /// How long finished mails of `queue` are kept.
+    pub fn retention(&self, queue: Option<&str>) -> Retention {
         Retention {
-            sent: self.duration(None, "retention.sent").unwrap_or(30 * DAY),
-            failed: self.duration(None, "retention.failed").unwrap_or(90 * DAY),
+            sent: self.duration(queue, "retention.sent").unwrap_or(30 * DAY),
+            failed: self.duration(queue, "retention.failed").unwrap_or(90 * DAY),
         }
+    }
+
+    pub fn has_own_retention(&self, queue: &str) -> bool {
+        self.entries.sets(queue, "retention.")
     }
 
     /// How often and how long a mail of `queue` is tried.
@@ -325,11 +334,11 @@ mod tests {
         assert_eq!(config.policy(None), Policy::default());
         let send = config.send();
         assert_eq!((send.batch_size, send.lease), (100, 2 * MINUTE));
-        let kept = config.retention();
+        let kept = config.retention(None);
         assert_eq!((kept.sent, kept.failed), (30 * DAY, 90 * DAY));
         assert_eq!(config.spool(), PathBuf::from("q.db-spool"));
-        assert!(!config.has_from());
-        assert_eq!(address::parse_list(&config.from()).unwrap().len(), 1);
+        assert!(!config.has_from("default"));
+        assert_eq!(address::parse_list(&config.from(None)).unwrap().len(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::domain::outcome::Defect;
 use crate::mime::{self, Defaults};
 use crate::spool::Spool;
 use crate::templates::Templates;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,6 +15,8 @@ pub struct Workshop {
     pub templates: Templates,
     pub spool: Spool,
     pub defaults: Defaults,
+    /// Those of queues with their own.
+    pub own_defaults: HashMap<String, Defaults>,
     pub signers: Signers,
     /// The largest message in bytes that is sent.
     pub max_message_size: u64,
@@ -43,7 +46,8 @@ impl Workshop {
                 enclosures.push(enclosure);
             }
         }
-        let mut outgoing = mime::build(mail, &letter, enclosures, &self.defaults, now_ms)
+        let defaults = self.own_defaults.get(&mail.queue).unwrap_or(&self.defaults);
+        let mut outgoing = mime::build(mail, &letter, enclosures, defaults, now_ms)
             .map_err(|words| (Defect::Invalid, words))?;
         outgoing.content = self
             .signers

@@ -125,6 +125,7 @@ impl House {
                 from: parse_list("me@x.example").unwrap().pop(),
                 reply_to: vec![],
             },
+            own_defaults: HashMap::new(),
             signers: Signers::default(),
             max_message_size: 1_000_000,
         };

@@ -39,7 +39,7 @@ pub use group::{LATELY_MS, Progress};
 pub use history::Past;
 pub use hold::Held;
 pub use place::warning as network_warning;
-pub use prune::{Pruned, Pruning};
+pub use prune::{Cut, Pruned, Pruning};
 pub use rate::{Charge, Limited};
 pub use read::{Filter, Found, Order, Shape};
 pub use recent::{Recent, first_hour};

@@ -128,3 +128,44 @@ fn a_group_is_followed_listed_waited_for_and_cancelled() {
         1
     );
 }
+
+#[test]
+fn a_queue_has_its_own_sender_and_retention() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.path("out");
+    sandbox.configure(&format!(
+        "[transport]\nkind = \"file\"\ndirectory = \"{}\"\n\
+         [queues.audit]\nfrom = \"Audit <audit@example.com>\"\nreply_to = \"desk@example.com\"\n\
+         [queues.audit.retention]\nsent = \"365d\"\n\
+         [queues.codes.retention]\nsent = \"1h\"\n",
+        out.display()
+    ));
+    for queue in ["audit", "default", "codes"] {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", queue, "--queue", queue]);
+    }
+    let listed = sandbox.mailq::<&str>(&[]).assert_code(0).out.clone();
+    assert!(listed.contains("audit@example.com"), "{listed}");
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let mails = sandbox.mails();
+    let of = |subject: &str| {
+        let subject = format!("Subject: {subject}\r\n");
+        mails.iter().find(|mail| mail.contains(&subject)).unwrap()
+    };
+    assert!(of("audit").contains("From: Audit <audit@example.com>\r\n"), "{}", of("audit"));
+    assert!(of("audit").contains("Reply-To: desk@example.com\r\n"), "{}", of("audit"));
+    assert!(of("default").contains("From: Sender <sender@example.com>\r\n"));
+    assert!(!of("default").contains("Reply-To"));
+
+    let rows = Rows::of(&sandbox);
+    rows.run("UPDATE email_messages SET finished_at = finished_at - 2 * 86400000");
+    sandbox.mailq(&["prune"]).assert_code(0);
+    assert_eq!(
+        rows.all::<String>("SELECT queue FROM email_messages ORDER BY id", []),
+        ["audit", "default"]
+    );
+    rows.run("UPDATE email_messages SET finished_at = finished_at - 40 * 86400000");
+    sandbox.mailq(&["prune"]).assert_code(0);
+    assert_eq!(rows.all::<String>("SELECT queue FROM email_messages", []), ["audit"]);
+    sandbox.mailq(&["prune", "--older-than", "0s"]).assert_code(0);
+    assert!(rows.statuses().is_empty());
+}

@@ -248,8 +248,8 @@ impl Request {
             return Err(nothing_to_say());
         }
         let from = self.from.as_deref().map(|text| fields::one("--from", text)).transpose()?;
-        if from.is_none() && !config.has_from() {
-            let from = config.from();
+        if from.is_none() && !config.has_from(&self.queue) {
+            let from = config.from(Some(&self.queue));
             warnings.push(format!(
                 "no sender is configured, so the mail will be from {from}; set `from`, or give --from"
             ));

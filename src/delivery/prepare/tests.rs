@@ -48,6 +48,7 @@ fn workshop(dir: &Path, signing: Option<&str>) -> Workshop {
         templates: Templates::new(None),
         spool: Spool::new(dir.join("spool"), vec![dir.to_owned()]),
         defaults: Defaults { from: parse_list("me@x.example").unwrap().pop(), reply_to: vec![] },
+        own_defaults: HashMap::new(),
         signers: Signers::new(signers.into_iter().collect()),
         max_message_size: 2 * SIZE,
     }

@@ -41,6 +41,11 @@ pub fn draft() -> Draft {
     }
 }
 
+/// All queues' mails in `status` that finished before.
+pub fn cut(status: Status, before: i64) -> Cut {
+    Cut { status, before, queue: None, apart: vec![] }
+}
+
 impl Store {
     /// What another program does to the database.
     pub fn execute(&self, sql: &str) {
@@ -169,10 +174,10 @@ fn prune_deletes_only_what_finished_before() {
          UPDATE email_messages SET created_at = 0, finished_at = {old} WHERE id = 5",
         old = NOW - 1_000
     ));
-    let before = [(Status::Sent, NOW), (Status::Pending, NOW), (Status::Sending, NOW)];
+    let cuts = [cut(Status::Sent, NOW), cut(Status::Pending, NOW), cut(Status::Sending, NOW)];
     let mut prune = |dry_run, archive| {
         let pruning = Pruning {
-            before: &before,
+            cuts: &cuts,
             batch_size: 1,
             pause: Duration::ZERO,
             archive,
@@ -200,14 +205,42 @@ fn prune_deletes_only_what_finished_before() {
 }
 
 #[test]
+fn a_queue_with_a_time_of_its_own_is_pruned_by_that_alone() {
+    let mut bench = bench();
+    bench.enqueue(6);
+    bench.sql(
+        "UPDATE email_messages SET status = 'SENT', finished_at = id * 100;
+         UPDATE email_messages SET queue = 'audit' WHERE id IN (1, 2, 4)",
+    );
+    let of = |queue: Option<&str>, before| Cut {
+        queue: queue.map(str::to_owned),
+        apart: vec!["audit".to_owned()],
+        ..cut(Status::Sent, before)
+    };
+    let cuts = [of(None, 550), of(Some("audit"), 150)];
+    for dry_run in [true, false] {
+        let pruning = Pruning {
+            cuts: &cuts,
+            batch_size: 1,
+            pause: Duration::ZERO,
+            archive: None,
+            dry_run,
+            gone: &|_| {},
+        };
+        assert_eq!(bench.store.prune(pruning).unwrap(), Pruned { sent: 3, failed: 0 });
+    }
+    assert_eq!(bench.text("SELECT group_concat(id) FROM email_messages"), "2,4,6");
+}
+
+#[test]
 fn an_archive_that_fails_deletes_nothing() {
     let mut bench = bench();
     bench.enqueue(1);
     bench.sql("UPDATE email_messages SET status = 'SENT', finished_at = 0");
     let mut fail = |_: &[serde_json::Value]| Err(Fault::new(Kind::Io, "no"));
-    let before = [(Status::Sent, NOW)];
+    let cuts = [cut(Status::Sent, NOW)];
     let pruning = Pruning {
-        before: &before,
+        cuts: &cuts,
         batch_size: 10,
         pause: Duration::ZERO,
         archive: Some(&mut fail),

@@ -32,9 +32,9 @@ fn happen(bench: &mut Bench, event: Event, stale: Claimed) {
         Event::Cancel => drop(bench.store.cancel(&[id], NOW).unwrap()),
         Event::Retry => drop(bench.store.retry(&[id], NOW).unwrap()),
         Event::Prune => {
-            let before = [(Status::Sent, i64::MAX), (Status::Failed, i64::MAX)];
+            let cuts = [cut(Status::Sent, i64::MAX), cut(Status::Failed, i64::MAX)];
             let pruning = Pruning {
-                before: &before,
+                cuts: &cuts,
                 batch_size: 10,
                 pause: Duration::ZERO,
                 archive: None,

@@ -70,9 +70,9 @@ fn counters_only_grow_and_survive_prune() {
     bench.store.cancel(&ids[..1], NOW).unwrap();
     bench.sql(&format!("UPDATE email_messages SET expires_at = 5 WHERE id = {}", ids[1]));
     bench.store.expire(&|_| 1_000_000, 1_000_000_000, NOW).unwrap();
-    let before = [(Status::Sent, i64::MAX), (Status::Failed, i64::MAX)];
+    let cuts = [cut(Status::Sent, i64::MAX), cut(Status::Failed, i64::MAX)];
     let pruning = Pruning {
-        before: &before,
+        cuts: &cuts,
         batch_size: 10,
         pause: Duration::ZERO,
         archive: None,
