@@ -29,7 +29,7 @@ pub struct PruneArgs {
     #[arg(long, value_name = "STATUS", ignore_case = true)]
     status: Vec<Finished>,
     /// How many mails a transaction deletes.
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch_size: u32,
     /// How long to leave others alone after each transaction.
     #[arg(long, value_name = "DURATION", default_value = "2ms", value_parser = value::duration(), allow_hyphen_values = true)]
