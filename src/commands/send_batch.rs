@@ -66,6 +66,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     if args.dry_run {
         return rehearse(&args, &workshop, context);
     }
+    context.config.check_passwords()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         // A second signal finds the flag set and ends the process at once.
@@ -250,6 +251,11 @@ pub fn scopes(config: &Config) -> Vec<String> {
         }
     }
     scopes
+}
+
+/// What the breaker knows the road of `queue` by.
+pub fn scope_of(config: &Config, queue: &str) -> String {
+    scope(&config.road(Some(queue).filter(|queue| config.has_own_road(queue))))
 }
 
 fn scope(road: &Road) -> String {
