@@ -48,7 +48,7 @@ impl Journal for Log {
         };
         if self.output.is_watched() {
             let words =
-                format!("stopping: {what}; press again to end at once, and they may be sent twice");
+                format!("stopping: {what}; press again to end at once, at the risk of a copy");
             self.output.say(Level::Notice, &words);
         }
     }

@@ -78,7 +78,7 @@ impl Socket {
         loop {
             if !self.is_polled {
                 if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                    return Err(ErrorKind::ConnectionAborted.into());
+                    return Err(io::Error::other(STOPPED));
                 }
                 self.arm(side)?;
             }
@@ -374,7 +374,6 @@ fn told(error: &io::Error, begun: Instant, until: Instant) -> Answer {
 fn words(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-        ErrorKind::ConnectionAborted => STOPPED.to_owned(),
         ErrorKind::ConnectionReset => "the server reset the connection".to_owned(),
         _ => one_line(&words_of(error), 300),
     }
