@@ -23,7 +23,7 @@ pub fn run(args: &CancelArgs, context: &Context) -> Result<u8> {
 
 fn deed(what: Cancelled) -> Deed {
     match what {
-        Cancelled::Done => Deed::Done("cancelled", "cancelled"),
+        Cancelled::Done => Deed::Done("cancelled", "cancelled".to_owned()),
         Cancelled::Refused(state) => Deed::Refused(state),
         Cancelled::Missing => Deed::Missing,
     }

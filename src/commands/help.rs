@@ -7,6 +7,7 @@ Questions:
   Why did this mail not go out?   mailq show ID
   What is wrong with the others?  mailq list --status FAILED
   What do I do now?               mailq retry ID, mailq cancel ID, mailq hold QUEUE
+  ... after an outage?            mailq check
 
 Exit codes:
    0  done, and durable
@@ -43,7 +44,8 @@ Examples:
 pub const SEND_BATCH: &str = "\
 Ends with 0 when it did its work, mails that were deferred or failed included, and with 75
 when the smarthost was out. A queue that meets its rate ends a run with 0, which says when
-more may go. SIGTERM and SIGINT let it finish the mails in hand.
+more may go. SIGTERM and SIGINT let it finish the mails in hand, and wait for no server that
+has none; the second one ends it at once.
 
 Examples:
   mailq send-batch
@@ -132,7 +134,8 @@ Examples:
   mailq render --mail 17 --output mail.eml";
 
 pub const CHECK: &str = "\
-Ends with the code of the first problem, and with 0 without one.
+Connects to the smarthost and logs in; one that was left alone after an outage and lets us in
+is not left alone any longer. Ends with the code of the first problem, and with 0 without one.
 
 Examples:
   mailq check

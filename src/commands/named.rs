@@ -101,7 +101,7 @@ pub struct Targets {
 /// What became of a mail.
 pub enum Deed {
     /// A word for a program and a phrase for a person.
-    Done(&'static str, &'static str),
+    Done(&'static str, String),
     /// It is in this state, which the command does not leave.
     Refused(String),
     Missing,
@@ -129,7 +129,7 @@ impl Intervention {
         let (mut missing, mut refused) = (None, None);
         for (id, what) in deed(&mut store, &ids)? {
             let (word, phrase) = match what {
-                Deed::Done(word, phrase) => (word, phrase.to_owned()),
+                Deed::Done(word, phrase) => (word, phrase),
                 Deed::Refused(state) => {
                     let fault = Fault::new(Kind::Data, format!("mail {id} is {state}"));
                     refused = refused.or(Some(fault.hint(self.takes)));

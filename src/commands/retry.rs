@@ -2,8 +2,11 @@
 
 use super::Context;
 use super::named::{Deed, Intervention, Targets};
+use super::{send_batch, value};
+use crate::domain::fault::Fault;
+use crate::domain::message::MailId;
 use crate::host;
-use crate::store::Retried;
+use crate::store::{Breaker, Retried, Store};
 use anyhow::Result;
 use clap::Args;
 
@@ -16,15 +19,42 @@ pub struct RetryArgs {
 pub fn run(args: &RetryArgs, context: &Context) -> Result<u8> {
     let retry = Intervention { key: "retried", takes: "only FAILED and PENDING mails are retried" };
     retry.run(&args.targets, context, |store, ids| {
-        let told = store.retry(ids, host::now_ms())?;
-        Ok(told.into_iter().map(|(id, what)| (id, deed(what))).collect())
+        let now = host::now_ms();
+        let told = store.retry(ids, now)?;
+        let mut open = store.breakers()?;
+        open.retain(|one| one.tripped_at <= now && now < one.until);
+        let each = told
+            .into_iter()
+            .map(|(id, what)| Ok((id, deed(what, obstacle(id, &open, store, context)?))));
+        each.collect()
     })
 }
 
-fn deed(what: Retried) -> Deed {
+/// What keeps a mail that is due from going: its smarthost is left alone.
+fn obstacle(
+    id: MailId,
+    open: &[Breaker],
+    store: &Store,
+    context: &Context,
+) -> Result<String, Fault> {
+    if open.is_empty() {
+        return Ok(String::new());
+    }
+    let Some(Ok(record)) = store.show(id)? else { return Ok(String::new()) };
+    let scope = send_batch::scope_of(&context.config, &record.mail.queue);
+    Ok(open.iter().find(|one| one.scope == scope).map_or(String::new(), |one| {
+        let until = value::show_moment(one.until);
+        format!(", but smarthost {scope} is left alone until {until}: run mailq check")
+    }))
+}
+
+fn deed(what: Retried, obstacle: String) -> Deed {
     match what {
-        Retried::Again => Deed::Done("again", "back in the queue"),
-        Retried::Hastened => Deed::Done("hastened", "due now"),
+        Retried::Again => Deed::Done("again", format!("back in the queue{obstacle}")),
+        Retried::Hastened => {
+            let now = if obstacle.is_empty() { " now" } else { "" };
+            Deed::Done("hastened", format!("due{now}{obstacle}"))
+        }
         Retried::Refused(state) => Deed::Refused(state),
         Retried::Missing => Deed::Missing,
     }

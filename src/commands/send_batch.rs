@@ -66,6 +66,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     if args.dry_run {
         return rehearse(&args, &workshop, context);
     }
+    context.config.check_passwords()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         // A second signal finds the flag set and ends the process at once.
@@ -77,7 +78,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     for warning in context.config.exposed_passwords().into_iter().chain(exposed) {
         context.output.say(Level::Warning, &warning);
     }
-    let plan = plan(&args, &context.config);
+    let plan = plan(&args, &context.config, &stop);
     let mut store = context.store(Access::Write)?;
     let log = Log::new(&store, &args, context)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
@@ -198,7 +199,7 @@ pub fn ready(mail: &Mail, context: &Context) -> Result<Outgoing> {
     Ok(outgoing)
 }
 
-fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
+fn plan(args: &SendBatchArgs, config: &Config, stop: &Arc<AtomicBool>) -> Plan {
     let send = config.send();
     let concurrency = |own: Option<usize>| {
         args.concurrency.map_or(own.unwrap_or(config.concurrency()), |n| n as usize)
@@ -212,12 +213,13 @@ fn plan(args: &SendBatchArgs, config: &Config) -> Plan {
                 false,
                 concurrency(own),
                 config.road(Some(queue)),
+                stop,
             ));
         } else {
             shared.push(queue.clone());
         }
     }
-    lanes.push(lane(shared, true, concurrency(None), config.road(None)));
+    lanes.push(lane(shared, true, concurrency(None), config.road(None), stop));
     let rates = |queue: &String| (queue.clone(), config.rates(queue));
     let per_domain =
         |queue: &String| config.max_per_domain(queue).map(|limit| (queue.clone(), limit));
@@ -251,6 +253,11 @@ pub fn scopes(config: &Config) -> Vec<String> {
     scopes
 }
 
+/// What the breaker knows the road of `queue` by.
+pub fn scope_of(config: &Config, queue: &str) -> String {
+    scope(&config.road(Some(queue).filter(|queue| config.has_own_road(queue))))
+}
+
 fn scope(road: &Road) -> String {
     match road {
         Road::Smtp(smtp) => smtp::Settings::new(smtp.host.clone(), smtp.port).scope(),
@@ -259,11 +266,19 @@ fn scope(road: &Road) -> String {
     }
 }
 
-fn lane(queues: Vec<String>, others: bool, concurrency: usize, road: Road) -> Lane {
+fn lane(
+    queues: Vec<String>,
+    others: bool,
+    concurrency: usize,
+    road: Road,
+    stop: &Arc<AtomicBool>,
+) -> Lane {
     let scope = scope(&road);
     let relay: RelayMaker = match road {
         Road::Smtp(smtp) => {
-            let settings = Arc::new(settings(smtp));
+            let mut settings = settings(smtp);
+            settings.stop = Arc::clone(stop);
+            let settings = Arc::new(settings);
             Box::new(move || Box::new(SmtpRelay::new(Arc::clone(&settings))))
         }
         Road::File { directory } => Box::new(move || Box::new(FileRelay::new(directory.clone()))),

@@ -7,6 +7,7 @@ mod dkim;
 mod environment;
 mod file;
 mod keys;
+pub mod program;
 mod road;
 mod secret;
 pub mod units;
@@ -110,6 +111,7 @@ impl Config {
                     return Err(told("must be one address".to_owned()));
                 }
             }
+            self.check_host(queue)?;
             let key = "smtp.idempotency_header";
             if let Some(name) = self.text(queue, key).filter(|name| !name.is_empty()) {
                 check_header(&name, "token").map_err(|fault| {
@@ -133,6 +135,11 @@ impl Config {
 
     pub fn database(&self) -> &PathBuf {
         &self.database
+    }
+
+    /// Whether the folder of the templates was configured.
+    pub fn names_templates(&self) -> bool {
+        self.path("templates").is_some()
     }
 
     /// The folder of the templates.

@@ -5,6 +5,7 @@
 
 use super::value::Value;
 use super::{Config, Secret, path_of};
+use crate::domain::fault::{Fault, Kind};
 use crate::transport::sendmail::SendmailRelay;
 use crate::transport::smtp::{Auth, Tls};
 use std::collections::BTreeSet;
@@ -66,6 +67,52 @@ impl Config {
                 Road::Sendmail { .. } | Road::File { .. } => None,
             })
             .collect()
+    }
+
+    /// That each way out with a user name has a password too.
+    pub fn check_passwords(&self) -> Result<(), Fault> {
+        let queues = self.queues().iter().filter(|queue| self.has_own_road(queue));
+        std::iter::once(None)
+            .chain(queues.map(|queue| Some(queue.as_str())))
+            .try_for_each(|queue| self.check_password(queue))
+    }
+
+    /// That the way out of `queue` has a password if it has a user name. A command is not asked before a connection
+    /// needs it.
+    pub fn check_password(&self, queue: Option<&str>) -> Result<(), Fault> {
+        let Road::Smtp(Smtp { username: Some(name), password, .. }) = self.road(queue) else {
+            return Ok(());
+        };
+        let none = format!("no password for smtp.username = {name:?}");
+        let message = match &password {
+            None => none,
+            Some(secret) => match secret.probe() {
+                Err(fault) if fault.kind() == Kind::Config => format!("{none}: {fault}"),
+                other => return other,
+            },
+        };
+        Err(Fault::new(Kind::Config, message).hint(format!(
+            "it is looked for in smtp.password_file, smtp.password_command, {}",
+            Secret::usual_places(self.file().map(PathBuf::as_path))
+        )))
+    }
+
+    /// That `smtp.host` of `queue` is a host and nothing more.
+    pub(super) fn check_host(&self, queue: Option<&str>) -> Result<(), Fault> {
+        let Some(host) = self.text(queue, "smtp.host") else { return Ok(()) };
+        let wrong = |why: &str| Fault::new(Kind::Config, format!("smtp.host = {host:?} {why}"));
+        if host.trim().is_empty() {
+            return Err(wrong("is empty").hint("name the smarthost, such as mail.example.com"));
+        }
+        let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        match host.rsplit_once(':') {
+            Some((name, port)) if !is_address => Err(wrong("is more than the name of a host")
+                .hint(match port.parse::<u16>() {
+                    Ok(port) => format!("smtp.host = {name:?} and smtp.port = {port}"),
+                    Err(_) => "the port is named by smtp.port, encryption by smtp.tls".to_owned(),
+                })),
+            _ => Ok(()),
+        }
     }
 
     fn smtp(&self, queue: Option<&str>) -> Smtp {
@@ -169,6 +216,33 @@ mod tests {
         assert_eq!(implicit.tls, Tls::Implicit);
         let chosen = smtp("[smtp]\nhost = 'mail.example'\nusername = 'u'\ntls = 'none'\n");
         assert_eq!((chosen.tls, chosen.port, chosen.tls_is_chosen), (Tls::None, 25, true));
+    }
+
+    #[test]
+    fn a_host_is_a_host_and_nothing_more() {
+        for (host, is_good) in [
+            ("mail.example", true),
+            ("::1", true),
+            ("[::1]", true),
+            ("mail.example:587", false),
+            ("[::1]:587", false),
+            ("smtp://mail.example", false),
+            ("", false),
+            (" ", false),
+        ] {
+            let mut config = Config::from_text("");
+            let text = format!("[queues.bulk.smtp]\nhost = '{host}'\n");
+            super::super::file::parse(&text, "test.toml", &mut config.entries).unwrap();
+            assert_eq!(config.check_host(Some("bulk")).is_ok(), is_good, "{host}");
+        }
+        let hint = |host: &str| {
+            let mut config = Config::from_text("");
+            let text = format!("smtp.host = '{host}'");
+            super::super::file::parse(&text, "test.toml", &mut config.entries).unwrap();
+            config.check_host(None).unwrap_err().next_step().unwrap().to_owned()
+        };
+        assert_eq!(hint("mail.example:587"), "smtp.host = \"mail.example\" and smtp.port = 587");
+        assert!(hint("smtp://mail.example").contains("smtp.port"));
     }
 
     #[test]

@@ -47,6 +47,23 @@ impl Secret {
         places.map(|folder| folder.join(CREDENTIAL)).find(|path| path.exists()).map(Secret::File)
     }
 
+    /// The places that `choose` looks in where the configuration names none.
+    pub(super) fn usual_places(configuration: Option<&Path>) -> String {
+        let beside = configuration.and_then(Path::parent).map(|folder| folder.join(CREDENTIAL));
+        let beside = beside.map_or("a file of that name beside the configuration".into(), |path| {
+            path.display().to_string()
+        });
+        format!("the credential {CREDENTIAL} of systemd, and {beside}")
+    }
+
+    /// Whether a password file holds one.
+    pub(super) fn probe(&self) -> Result<(), Fault> {
+        match self {
+            Secret::File(_) => self.read().map(drop),
+            Secret::Command(_) => Ok(()),
+        }
+    }
+
     /// Reads the password. Its last line end is cut off.
     pub fn read(&self) -> Result<String, Fault> {
         let bytes = match self {

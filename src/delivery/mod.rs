@@ -116,6 +116,8 @@ pub struct Summary {
 pub trait Journal: Sync {
     /// Something an admin must know.
     fn warn(&self, line: &str);
+    /// The run is to end, with so many mails in hand.
+    fn stopping(&self, in_hand: usize);
     /// Something that only those who look closely want to know.
     fn note(&self, line: &str);
     /// What became of one recipient of a mail, now that it is on disk.

@@ -151,6 +151,12 @@ impl Shift<'_> {
             if self.is_late {
                 self.report(current.job, vec![], None, began, Told::default());
             } else if let Outcome::Road(trouble) = &outcome {
+                if !trouble.in_hand && self.sender.stop.load(Ordering::Relaxed) {
+                    // Not offered to anybody when the run was stopped: that says nothing about the road.
+                    self.lay_back(following);
+                    self.lay_back(Some(current));
+                    return None;
+                }
                 let trouble = trouble.clone();
                 if self.may_retire(&trouble) {
                     self.lay_back(following);

@@ -58,6 +58,10 @@ impl Journal for Lines {
         self.0.lock().unwrap().push(line.to_owned());
     }
 
+    fn stopping(&self, in_hand: usize) {
+        self.warn(&format!("stopping with {in_hand}"));
+    }
+
     fn note(&self, _: &str) {}
 
     fn entry(&self, entry: &Entry) {
@@ -293,6 +297,9 @@ fn a_limit_a_signal_and_other_queues_leave_the_rest_alone() {
     plan.batch_size = 10;
     let summary = house.run(&plan).unwrap();
     assert!(summary.sent < 15, "{summary:?}");
+    let lines = house.lines.0.lock().unwrap();
+    assert_eq!(lines.iter().filter(|line| line.starts_with("stopping with ")).count(), 1);
+    drop(lines);
     assert_eq!(house.count(Status::Sending), 0);
     assert_eq!(house.count(Status::Pending) + house.count(Status::Sent), 20);
 }

@@ -75,6 +75,7 @@ pub fn run(
             domains: Domains::default(),
             looked: None,
             gave_up: false,
+            said_so: false,
         };
         thread::scope(|scope| writer.work(scope, &crew))?;
     }
@@ -93,6 +94,8 @@ struct Writer<'a, 'w> {
     looked: Option<Instant>,
     /// The database is out for good: a mail that was not ended for that says nothing about the road.
     gave_up: bool,
+    /// It was said that the run is stopped.
+    said_so: bool,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -104,6 +107,7 @@ impl<'a> Writer<'a, '_> {
         loop {
             if self.must_stop() {
                 self.close_all();
+                self.say_so();
             }
             match self.turn() {
                 Ok(is_quiet) => {
@@ -130,6 +134,15 @@ impl<'a> Writer<'a, '_> {
         let limit = self.ledger.plan.time_limit;
         self.stop.load(Ordering::Relaxed)
             || limit.is_some_and(|limit| self.began.elapsed() >= limit)
+    }
+
+    /// Says once that somebody stopped the run, and how many mails it still has to finish.
+    fn say_so(&mut self) {
+        if self.stop.load(Ordering::Relaxed) && !mem::replace(&mut self.said_so, true) {
+            let outstanding: usize = self.posts.iter().map(|post| post.outstanding).sum();
+            let ended: usize = self.ledger.settling(self.posts.len()).iter().sum();
+            self.ledger.journal.stopping(outstanding.saturating_sub(ended));
+        }
     }
 
     /// Whether mails that went back for their domain come up soon.
@@ -337,6 +350,7 @@ impl<'a> Writer<'a, '_> {
     fn see_off(&mut self) -> Result<(), Fault> {
         self.close_all();
         while self.posts.iter().any(|post| post.senders > 0) || self.ledger.has_waiting() {
+            self.say_so();
             self.listen();
             if let Err(fault) = self.turn() {
                 return self.save_what_was_accepted(fault);

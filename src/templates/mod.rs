@@ -165,6 +165,11 @@ impl Templates {
         names
     }
 
+    /// Whether a template is the program's own, since the folder has none of that name.
+    pub fn is_compiled_in(&self, name: &str) -> bool {
+        !self.library.has_own(name)
+    }
+
     fn letter(
         &self,
         name: &str,

@@ -16,6 +16,7 @@ mod bulk;
 mod cases_cli;
 mod cases_storage;
 mod cases_wire;
+mod check;
 mod command_line;
 mod concurrency;
 mod config;

@@ -1,4 +1,5 @@
-//! A run that is stopped (SIGSTOP) past a final dot, reaped meanwhile, and continued, sends nothing twice.
+//! A run that is stopped (SIGSTOP) past a final dot, reaped meanwhile, and continued, sends nothing twice; one that is
+//! to end (SIGTERM, SIGINT) waits for no server that has no mail yet.
 
 use crate::support::rows::Rows;
 use crate::support::sandbox::Sandbox;
@@ -52,4 +53,37 @@ fn a_run_that_was_stopped_and_reaped_takes_its_mail_back() {
     assert!(seen.err.contains("taken back"), "{seen}");
     assert_eq!(sink.accepted().len(), 1, "{seen}");
     assert_eq!(rows.of_mail::<String>(id, "status"), "SENT");
+}
+
+#[test]
+fn a_run_that_is_to_end_waits_for_no_server_without_a_mail() {
+    for (signal, verb) in [("TERM", "GREET"), ("INT", "EHLO"), ("INT", "AUTH")] {
+        let sandbox = Sandbox::new();
+        let (here, go) = (sandbox.path("here"), sandbox.path("go"));
+        let held = format!("!touch{}|!wait{}|250 ok", here.display(), go.display());
+        let sink = Script::new().offers(&["AUTH PLAIN"]).on(verb, &[&held]).start();
+        sandbox.write("secret", "s");
+        // Whoever waits for the server meets this limit, and tells of an outage.
+        sandbox.configure(&format!(
+            "[smtp]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\ntimeout = \"1m\"\nusername = \"u\"\n\
+             password_file = \"secret\"\n",
+            sink.port
+        ));
+        let ids: Vec<i64> = (0..3)
+            .flat_map(|_| sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]))
+            .collect();
+        let run = sandbox.start(&["send-batch"]);
+        until("the server is asked", || here.exists());
+        let line = format!("kill -{signal} {}", run.id());
+        assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+        let seen = sandbox.finish(run);
+        fs::write(&go, "").unwrap();
+        assert!(seen.assert_code(0).out.contains("outage no"), "{verb}: {seen}");
+        let rows = Rows::of(&sandbox);
+        for id in ids {
+            assert_eq!(rows.of_mail::<String>(id, "status"), "PENDING", "{verb}: {seen}");
+            assert_eq!(rows.of_mail::<i64>(id, "attempt_count"), 0);
+        }
+        assert_eq!(rows.one::<i64>("SELECT count(*) FROM mailq_breaker"), 0);
+    }
 }

@@ -40,6 +40,19 @@ impl Journal for Log {
         self.output.say(Level::Warning, line);
     }
 
+    fn stopping(&self, in_hand: usize) {
+        let what = match in_hand {
+            0 => return,
+            1 => "1 mail in hand is finished first".to_owned(),
+            n => format!("{n} mails in hand are finished first"),
+        };
+        if self.output.is_watched() {
+            let words =
+                format!("stopping: {what}; press again to end at once, at the risk of a copy");
+            self.output.say(Level::Notice, &words);
+        }
+    }
+
     fn note(&self, line: &str) {
         self.output.say(Level::Detail, line);
     }

@@ -4,7 +4,7 @@ mod story;
 mod why;
 
 use super::mail::Scene;
-use super::send_batch::ready;
+use super::send_batch::{ready, scope_of};
 use super::{Context, named, value};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{Mail, Record};
@@ -54,7 +54,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
     match &record {
         Err(why) => page.line([format!("mail {id} cannot be read: {why}").into()]),
         Ok(record) => {
-            for (name, value) in lines(record, &store.breakers()?, &scene) {
+            let road = scope_of(&context.config, &record.mail.queue);
+            let breaker = store.open_breaker(&road, scene.now)?;
+            for (name, value) in lines(record, breaker.as_ref(), &scene) {
                 let tone = match (name, record.status) {
                     ("why", Status::Failed) => Tone::Bad,
                     ("why", Status::Sent) => Tone::Good,
@@ -105,14 +107,14 @@ fn rendered(mail: &Mail, context: &Context) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn lines(record: &Record, breakers: &[Breaker], scene: &Scene) -> Vec<(&'static str, String)> {
+fn lines(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> Vec<(&'static str, String)> {
     let mail = &record.mail;
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
     let moment = |value: Option<i64>| value.map_or("-".into(), value::show_moment);
     let mut lines = vec![
         ("mail", mail.id.to_string()),
         ("status", record.status.to_string()),
-        ("why", why::why(record, breakers, scene)),
+        ("why", why::why(record, breaker, scene)),
         ("queue", mail.queue.clone()),
         ("from", text(&mail.from)),
         ("to", mail.to.clone()),

@@ -7,8 +7,8 @@ use crate::domain::state::Status;
 use crate::host;
 use crate::store::Breaker;
 
-/// Why `record` is where it is, and what comes next.
-pub fn why(record: &Record, breakers: &[Breaker], scene: &Scene) -> String {
+/// Why `record` is where it is, and what comes next. `breaker`: its smarthost is left alone.
+pub fn why(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> String {
     let (mail, now) = (&record.mail, scene.now);
     let error = record.error_message.as_deref().unwrap_or("no reason was recorded");
     match record.status {
@@ -53,23 +53,20 @@ pub fn why(record: &Record, breakers: &[Breaker], scene: &Scene) -> String {
                 n => format!("attempt {n} did not work, the next is due {due}: {error}"),
             }
         }
-        Status::Pending => {
-            match breakers.iter().find(|one| one.tripped_at <= now && now < one.until) {
-                Some(one) => {
-                    let until = value::show_moment(one.until);
-                    format!(
-                        "due, but smarthost {} is left alone until {until}: {}",
-                        one.scope, one.reason
-                    )
-                }
-                None => format!(
-                    "due, and waiting for `mailq send-batch`{}",
-                    record
-                        .error_message
-                        .as_ref()
-                        .map_or(String::new(), |error| format!("; last error: {error}"))
-                ),
-            }
-        }
+        Status::Pending => match breaker {
+            Some(one) => format!(
+                "due, but smarthost {} is left alone until {}: {}; when that is mended: mailq check",
+                one.scope,
+                value::show_moment(one.until),
+                one.reason
+            ),
+            None => format!(
+                "due, and waiting for `mailq send-batch`{}",
+                record
+                    .error_message
+                    .as_ref()
+                    .map_or(String::new(), |error| format!("; last error: {error}"))
+            ),
+        },
     }
 }

@@ -4,6 +4,7 @@
 //! in `domain::outcome` says what it means. Invariant: a mail is offered again here only while the server cannot have
 //! accepted it, and at most once on a new connection.
 
+mod aside;
 mod ask;
 mod auth;
 mod body;

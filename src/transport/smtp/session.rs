@@ -89,7 +89,7 @@ impl Session {
     pub(super) fn open(clock: &Clock<'_>) -> Result<Session, Trouble> {
         let settings = clock.settings;
         let limit = settings.wait(Phase::Connect);
-        let wire = Wire::connect(&settings.host, settings.port, limit, clock.end)
+        let wire = Wire::connect(&settings.host, settings.port, limit, clock.end, &settings.stop)
             .map_err(|answer| clock.trouble(Phase::Connect, &answer))?;
         let mut dialogue = Dialogue { wire, clock };
         if settings.tls == Tls::Implicit {
@@ -114,6 +114,7 @@ impl Session {
             can = dialogue.hello()?;
         }
         auth::log_in(&mut dialogue, can)?;
+        dialogue.wire.begin();
         Ok(Session {
             wire: dialogue.wire,
             can,

@@ -8,6 +8,7 @@ use crate::domain::outcome::Phase;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How the connection is encrypted.
@@ -80,6 +81,8 @@ pub struct Settings {
     pub idle_limit: Duration,
     /// The name of a header that is put above the message with the message's id as value.
     pub idempotency_header: Option<String>,
+    /// Set when the run is to end: nothing is waited for any more unless a mail was offered.
+    pub stop: Arc<AtomicBool>,
     pub(super) clients: Clients,
 }
 
@@ -100,6 +103,7 @@ impl Settings {
             max_messages_per_connection: None,
             idle_limit: Duration::from_secs(60),
             idempotency_header: None,
+            stop: Arc::default(),
             clients: Clients::default(),
         }
     }

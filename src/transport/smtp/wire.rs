@@ -3,6 +3,7 @@
 //! Invariant: a wait is measured from its beginning to its end on the monotonic clock, however many small pieces come
 //! in between; no call here can outlast the `until` that it was given.
 
+use super::aside::aside;
 use super::reply::{Input, Parsed};
 use crate::domain::fault::{one_line, words_of};
 use crate::domain::outcome::{Answer, Reply};
@@ -13,8 +14,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(target_os = "linux")]
 use std::os::linux::net::TcpStreamExt;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The moment `wait` from now; far away where that cannot be said.
@@ -22,6 +23,10 @@ pub(super) fn after(wait: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 86_400);
     Instant::now() + wait.min(FAR)
 }
+
+/// How often a wait before the first mail looks whether the run is stopped.
+pub(super) const GLANCE: Duration = Duration::from_millis(250);
+pub(super) const STOPPED: &str = "the run is stopped";
 
 /// The TCP side. Reads and writes fail with `TimedOut` at `until`, with `WouldBlock` only while `is_polled`.
 struct Socket {
@@ -32,6 +37,8 @@ struct Socket {
     told: [Option<Duration>; 2],
     /// Whether something was read since the last write.
     has_read: bool,
+    /// Set when the run is to end. Heeded until the first mail is offered.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 const READING: usize = 0;
@@ -45,7 +52,8 @@ impl Socket {
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.told[side].is_some_and(|told| told <= left && told >= left / 16) {
+        let least = self.stop.as_ref().map_or(left / 16, |_| Duration::ZERO);
+        if self.told[side].is_some_and(|told| told <= left && told >= least) {
             return Ok(());
         }
         let wait = if left > Duration::from_secs(4) {
@@ -53,6 +61,7 @@ impl Socket {
         } else {
             left.max(Duration::from_millis(1))
         };
+        let wait = if self.stop.is_some() { wait.min(GLANCE) } else { wait };
         match side {
             READING => self.tcp.set_read_timeout(Some(wait))?,
             _ => self.tcp.set_write_timeout(Some(wait))?,
@@ -68,6 +77,9 @@ impl Socket {
     ) -> io::Result<usize> {
         loop {
             if !self.is_polled {
+                if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    return Err(io::Error::other(STOPPED));
+                }
                 self.arm(side)?;
             }
             match step(&mut self.tcp) {
@@ -135,14 +147,15 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Connects to the first address of `host` that answers. Name resolution and each address have `limit`, all of it
-    /// together ends at `until`.
+    /// together ends at `until`, or when `stop` is set; the wire heeds it until `begin`.
     pub(super) fn connect(
         host: &str,
         port: u16,
         limit: Duration,
         until: Instant,
+        stop: &Arc<AtomicBool>,
     ) -> Result<Wire, Answer> {
-        let addresses = resolve(host, port, after(limit).min(until))?;
+        let addresses = resolve(host, port, after(limit).min(until), stop)?;
         let mut failure = Answer::Lost(format!("{host} has no address"));
         for peer in addresses {
             let begun = Instant::now();
@@ -150,11 +163,14 @@ impl Wire {
             if left.is_zero() {
                 return Err(Answer::Silence(limit));
             }
-            match TcpStream::connect_timeout(&peer, left).and_then(|tcp| {
+            let connect = move || TcpStream::connect_timeout(&peer, left);
+            // It ends by itself in `left`, and what it says then is to be heard.
+            let heard = after(left + GLANCE);
+            match aside("connect", heard, stop, connect)?.and_then(|tcp| {
                 tcp.set_nodelay(true)?;
                 Ok(tcp)
             }) {
-                Ok(tcp) => return Ok(Wire::new(tcp, peer)),
+                Ok(tcp) => return Ok(Wire::new(tcp, peer, Arc::clone(stop))),
                 Err(error) if error.kind() == ErrorKind::TimedOut => {
                     failure = Answer::Silence(waited(begun));
                 }
@@ -167,10 +183,16 @@ impl Wire {
         Err(failure)
     }
 
-    fn new(tcp: TcpStream, peer: SocketAddr) -> Wire {
-        let until = Instant::now();
-        let socket = Socket { tcp, until, is_polled: false, told: [None; 2], has_read: false };
+    fn new(tcp: TcpStream, peer: SocketAddr, stop: Arc<AtomicBool>) -> Wire {
+        let (until, stop) = (Instant::now(), Some(stop));
+        let socket =
+            Socket { tcp, until, is_polled: false, told: [None; 2], has_read: false, stop };
         Wire { stream: Stream::Plain(socket), input: Input::default(), peer }
+    }
+
+    /// From here on mails are offered, and each is finished.
+    pub(super) fn begin(&mut self) {
+        self.socket().stop = None;
     }
 
     /// The same connection, encrypted. What was received before is not taken over: nobody vouches for it.
@@ -320,33 +342,22 @@ fn address(host: &str) -> Option<IpAddr> {
 }
 
 /// The addresses of `host`. The resolver has time outs of its own, so it runs aside.
-fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, Answer> {
+fn resolve(
+    host: &str,
+    port: u16,
+    until: Instant,
+    stop: &AtomicBool,
+) -> Result<Vec<SocketAddr>, Answer> {
     if let Some(address) = address(host) {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
-    let begun = Instant::now();
-    let (tell, hear) = mpsc::channel();
     let name = host.to_owned();
-    thread::Builder::new()
-        .name("resolve".to_owned())
-        .spawn(move || {
-            let found = (name.as_str(), port).to_socket_addrs();
-            // Nobody hears it after the time limit.
-            let _ = tell.send(found.map(Vec::from_iter));
-        })
-        .map_err(|error| {
-            Answer::Lost(format!("no thread for the resolver: {}", words_of(&error)))
-        })?;
-    match hear.recv_timeout(until.saturating_duration_since(begun)) {
-        Ok(Ok(addresses)) => Ok(addresses),
-        Ok(Err(error)) => {
-            Err(Answer::Lost(format!("{host} cannot be resolved: {}", words_of(&error))))
-        }
-        Err(_) => Err(Answer::Silence(waited(begun))),
-    }
+    let look_up = move || (name.as_str(), port).to_socket_addrs().map(Vec::from_iter);
+    aside("resolve", until, stop, look_up)?
+        .map_err(|error| Answer::Lost(format!("{host} cannot be resolved: {}", words_of(&error))))
 }
 
-fn waited(begun: Instant) -> Duration {
+pub(super) fn waited(begun: Instant) -> Duration {
     let millis = begun.elapsed().as_millis();
     Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
 }
