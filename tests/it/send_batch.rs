@@ -205,10 +205,48 @@ fn each_attempt_and_recipient_has_a_line_without_a_secret() {
     assert!(line("to=wait@").contains(" status=deferred code=451 "), "{seen}");
     let delays = line("to=yes@").split(" delays=").nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(delays.split('/').filter(|part| part.parse::<f64>().is_ok()).count(), 3, "{seen}");
-    assert!(line("id=2 queue=default to=-").contains("status=failed code=- "), "{seen}");
+    assert!(
+        line("id=2 queue=default to=a@example.com").contains("status=failed code=- "),
+        "{seen}"
+    );
     assert!(line("id=2 ").contains("render: code/text.hbs"), "{seen}");
     let quiet = ["h1dden", "s3cret"].iter().all(|secret| !seen.err.contains(secret));
     assert!(quiet, "{seen}");
+}
+
+#[test]
+fn what_ends_without_a_server_has_a_line_for_each_recipient_too() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 0);
+    let mail = |to: &str| sandbox.enqueue(&["--to", to, "--cc", "c@example.com", "--subject", "S"]);
+    (mail("old@example.com"), mail("lost@example.com"), mail("bad@example.com"));
+    sandbox.enqueue(&["--to", "never@example.com", "--subject", "S"]);
+    sandbox.mailq(&["suppress", "add", "never@example.com"]).assert_code(0);
+    let rows = Rows::of(&sandbox);
+    rows.run("UPDATE email_messages SET expires_at = created_at - 1 WHERE id = 1");
+    rows.run(
+        "UPDATE email_messages SET status = 'SENDING', locked_by = 'gone/1/1/0/0', reap_count = 2, locked_at = 1 \
+         WHERE id = 2",
+    );
+    rows.run("UPDATE email_messages SET template = 'gone' WHERE id = 3");
+    let seen = sandbox.mailq(&["send-batch"]);
+    assert!(seen.assert_code(0).out.starts_with("sent 0, deferred 0, failed 4"), "{seen}");
+    let told: Vec<&str> = seen.err.lines().filter(|line| line.contains("status=failed")).collect();
+    for (id, to, words) in [
+        (1, "old@example.com", "expired: "),
+        (1, "c@example.com", "expired: "),
+        (2, "lost@example.com", "worker-lost: "),
+        (2, "c@example.com", "worker-lost: "),
+        (3, "bad@example.com", "render: "),
+        (3, "c@example.com", "render: "),
+        (4, "never@example.com", "suppressed: "),
+    ] {
+        let begin = format!("id={id} queue=default to={to} ");
+        let of = told.iter().filter(|line| line.contains(&begin));
+        let is_it = |line: &&&str| line.contains(&format!("message=\"{words}"));
+        assert_eq!(of.filter(is_it).count(), 1, "{begin} {words} {seen}");
+    }
+    assert_eq!(told.len(), 7, "{seen}");
 }
 
 #[test]
