@@ -2,7 +2,7 @@
 
 mod log;
 
-use super::{Context, hook, value};
+use super::{Context, hold, hook, value};
 use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
@@ -83,6 +83,10 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
     drop(log);
     note(&mut store, &summary, context);
+    let held = store.held_back(host::now_ms())?;
+    for one in held.iter().filter(|one| args.queue.is_empty() || args.queue.contains(&one.queue)) {
+        context.output.say(Level::Notice, &hold::words(one));
+    }
     hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
@@ -249,6 +253,11 @@ pub fn scopes(config: &Config) -> Vec<String> {
         }
     }
     scopes
+}
+
+/// What the breaker knows the road of `queue` by.
+pub fn scope_of(queue: &str, config: &Config) -> String {
+    scope(&config.road(Some(queue).filter(|queue| config.has_own_road(queue))))
 }
 
 fn scope(road: &Road) -> String {

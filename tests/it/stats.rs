@@ -149,6 +149,12 @@ fn an_open_breaker_is_told() {
     assert!(breaker["scope"].as_str().unwrap().contains(&port.to_string()), "{stats}");
     assert!(breaker["until"].as_i64() > breaker["since"].as_i64(), "{stats}");
     assert!(sandbox.mailq(&["stats"]).out.contains("is left alone until"));
+    let why = format!("due, but smarthost 127.0.0.1:{port} is left alone until ");
+    let show = sandbox.mailq(&["show", "1"]);
+    assert!(show.out.contains(&why) && show.out.contains("connecting"), "{show}");
+    // Another road is no reason for this one.
+    Rows::of(&sandbox).run("UPDATE mailq_breaker SET scope = 'elsewhere:25'");
+    assert!(sandbox.mailq(&["show", "1"]).out.contains("waiting for `mailq send-batch`"));
 }
 
 /// The samples of one family of `stats --prometheus`.

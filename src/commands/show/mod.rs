@@ -4,16 +4,18 @@ mod story;
 mod why;
 
 use super::mail::Scene;
-use super::send_batch::ready;
+use super::send_batch::{ready, scope_of};
 use super::{Context, named, value};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{Mail, Record};
 use crate::domain::state::Status;
 use crate::exit;
+use crate::host;
 use crate::output::{Page, Piece, Tone};
-use crate::store::{Access, Breaker};
+use crate::store::{Access, Store};
 use anyhow::Result;
 use clap::Args;
+use why::Obstacle;
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
@@ -54,7 +56,9 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
     match &record {
         Err(why) => page.line([format!("mail {id} cannot be read: {why}").into()]),
         Ok(record) => {
-            for (name, value) in lines(record, &store.breakers()?, &scene) {
+            for (name, value) in
+                lines(record, &obstacle(&record.mail.queue, &store, context)?, &scene)
+            {
                 let tone = match (name, record.status) {
                     ("why", Status::Failed) => Tone::Bad,
                     ("why", Status::Sent) => Tone::Good,
@@ -105,14 +109,23 @@ fn rendered(mail: &Mail, context: &Context) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn lines(record: &Record, breakers: &[Breaker], scene: &Scene) -> Vec<(&'static str, String)> {
+/// What keeps the mails of `queue` back, even when they are due.
+fn obstacle(queue: &str, store: &Store, context: &Context) -> Result<Obstacle, Fault> {
+    let (config, now) = (&context.config, host::now_ms());
+    Ok(Obstacle {
+        breaker: store.open_breaker(&scope_of(queue, config), now)?,
+        limited: store.limited(queue, &config.rates(queue), now)?,
+    })
+}
+
+fn lines(record: &Record, obstacle: &Obstacle, scene: &Scene) -> Vec<(&'static str, String)> {
     let mail = &record.mail;
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
     let moment = |value: Option<i64>| value.map_or("-".into(), value::show_moment);
     let mut lines = vec![
         ("mail", mail.id.to_string()),
         ("status", record.status.to_string()),
-        ("why", why::why(record, breakers, scene)),
+        ("why", why::why(record, obstacle, scene)),
         ("queue", mail.queue.clone()),
         ("from", text(&mail.from)),
         ("to", mail.to.clone()),

@@ -5,10 +5,17 @@ use crate::commands::value;
 use crate::domain::message::Record;
 use crate::domain::state::Status;
 use crate::host;
-use crate::store::Breaker;
+use crate::store::{Breaker, Limited};
+
+/// What keeps a queue's mails back that are due.
+#[derive(Default)]
+pub struct Obstacle {
+    pub breaker: Option<Breaker>,
+    pub limited: Option<Limited>,
+}
 
 /// Why `record` is where it is, and what comes next.
-pub fn why(record: &Record, breakers: &[Breaker], scene: &Scene) -> String {
+pub fn why(record: &Record, obstacle: &Obstacle, scene: &Scene) -> String {
     let (mail, now) = (&record.mail, scene.now);
     let error = record.error_message.as_deref().unwrap_or("no reason was recorded");
     match record.status {
@@ -53,23 +60,25 @@ pub fn why(record: &Record, breakers: &[Breaker], scene: &Scene) -> String {
                 n => format!("attempt {n} did not work, the next is due {due}: {error}"),
             }
         }
-        Status::Pending => {
-            match breakers.iter().find(|one| one.tripped_at <= now && now < one.until) {
-                Some(one) => {
-                    let until = value::show_moment(one.until);
-                    format!(
-                        "due, but smarthost {} is left alone until {until}: {}",
-                        one.scope, one.reason
-                    )
-                }
-                None => format!(
-                    "due, and waiting for `mailq send-batch`{}",
-                    record
-                        .error_message
-                        .as_ref()
-                        .map_or(String::new(), |error| format!("; last error: {error}"))
-                ),
+        Status::Pending => match (&obstacle.breaker, &obstacle.limited) {
+            (Some(one), _) => {
+                let until = value::show_moment(one.until);
+                format!(
+                    "due, but smarthost {} is left alone until {until}: {}",
+                    one.scope, one.reason
+                )
             }
-        }
+            (None, Some(Limited { queue, rate, until })) => {
+                let until = value::show_moment(*until);
+                format!("due, but queue {queue} has met its rate, {rate}, and may go on at {until}")
+            }
+            (None, None) => format!(
+                "due, and waiting for `mailq send-batch`{}",
+                record
+                    .error_message
+                    .as_ref()
+                    .map_or(String::new(), |error| format!("; last error: {error}"))
+            ),
+        },
     }
 }

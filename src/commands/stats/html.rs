@@ -1,7 +1,7 @@
 //! The figures as a page for a browser: one file that needs no other, light and dark, wide and narrow.
 
 use super::{Figures, percent, percentiles, plot, shown_seconds};
-use crate::commands::value;
+use crate::commands::{hold, value};
 use crate::config::units;
 use crate::store::{QueueStats, first_hour};
 
@@ -44,9 +44,7 @@ fn header(figures: &Figures, body: &mut String) {
         }
     }
     for held in figures.stats.queues.iter().filter_map(|one| one.held.as_ref()) {
-        let reason = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let since = value::show_moment(held.since);
-        notice("warning", format!("queue {} is held since {since}{reason}", held.queue));
+        notice("warning", hold::words(held));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The figures for a person at a terminal: one screen.
 
 use super::{Figures, percent, percentiles, plot, shown_seconds};
-use crate::commands::value;
+use crate::commands::{hold, value};
 use crate::config::units;
 use crate::output::{Page, Piece, Table, Tone};
 use crate::store::{QueueStats, Recent};
@@ -57,10 +57,7 @@ fn queues(figures: &Figures, is_wide: bool, page: &mut Page) {
     }
     page.table(table);
     for held in stats.queues.iter().filter_map(|one| one.held.as_ref()) {
-        let since = value::show_moment(held.since);
-        let reason = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let words = format!("queue {} is held since {since}{reason}", held.queue);
-        page.hanging(2, [Piece::new(words, Tone::Warning)]);
+        page.hanging(2, [Piece::new(hold::words(held), Tone::Warning)]);
     }
 }
 
