@@ -218,8 +218,9 @@ fn each_attempt_and_recipient_has_a_line_without_a_secret() {
 fn what_ends_without_a_server_has_a_line_for_each_recipient_too() {
     let sink = Script::new().start();
     let sandbox = queued(&sink, 0);
-    let mail = |to: &str| sandbox.enqueue(&["--to", to, "--cc", "c@example.com", "--subject", "S"]);
-    (mail("old@example.com"), mail("lost@example.com"), mail("bad@example.com"));
+    for to in ["old@example.com", "lost@example.com", "bad@example.com"] {
+        sandbox.enqueue(&["--to", to, "--cc", "c@example.com", "--subject", "S"]);
+    }
     sandbox.enqueue(&["--to", "never@example.com", "--subject", "S"]);
     sandbox.mailq(&["suppress", "add", "never@example.com"]).assert_code(0);
     let rows = Rows::of(&sandbox);

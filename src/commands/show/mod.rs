@@ -71,6 +71,13 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
         }
     }
     story::tell(&history, &mut page);
+    if let Ok(record) = &record
+        && record.status == Status::Failed
+    {
+        page.line([]);
+        let name = Piece::new(format!("{:<14} ", "next"), Tone::Faint);
+        page.hanging(15, [name, Piece::new(why::next(record), Tone::Title)]);
+    }
     context.output.page(&page)?;
     Ok(exit::DONE)
 }

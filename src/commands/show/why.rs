@@ -26,11 +26,9 @@ pub fn why(record: &Record, obstacle: &Obstacle, scene: &Scene) -> String {
         Status::Failed => {
             let failure = record.failure.as_deref().unwrap_or("failed");
             let others = match mail.delivered.len() {
-                0 => String::new(),
-                n => format!(
-                    "; {n} recipients have it, and `mailq retry {}` asks only the others",
-                    mail.id
-                ),
+                0 => "",
+                1 => "; 1 recipient has it, and a retry asks only the others",
+                n => &format!("; {n} recipients have it, and a retry asks only the others"),
             };
             format!("{failure}: {error}{others}")
         }
@@ -80,5 +78,32 @@ pub fn why(record: &Record, obstacle: &Obstacle, scene: &Scene) -> String {
                     .map_or(String::new(), |error| format!("; last error: {error}"))
             ),
         },
+    }
+}
+
+/// What to do about a FAILED mail.
+pub fn next(record: &Record) -> String {
+    let retry = format!("mailq retry {}", record.mail.id);
+    let error = record.error_message.as_deref().unwrap_or_default();
+    match record.failure.as_deref().unwrap_or_default() {
+        // No command changes what a mail was enqueued with.
+        "render" if error.contains("the parameter `") => format!(
+            "let the template say {{{{optional …}}}} or {{{{default … \"…\"}}}}, then: {retry}; or enqueue it again with the parameter"
+        ),
+        "render" => format!("correct the template, then: {retry}"),
+        "attachment" => format!("put the file right, then: {retry}; or enqueue it again"),
+        "invalid" => {
+            format!("enqueue it again, corrected; where the configuration was wrong: {retry}")
+        }
+        "rejected" => {
+            format!("enqueue it again to the right address; where the server was wrong: {retry}")
+        }
+        "suppressed" => format!("if they are to get it: mailq suppress remove ADDR, then: {retry}"),
+        "unknown-outcome" => {
+            format!("ask the server for its message id; if it has no such mail: {retry}")
+        }
+        "worker-lost" => format!("find out what ended its senders (memory, a kill), then: {retry}"),
+        "expired" => format!("if it is still of use: {retry}"),
+        _ => format!("when the cause is gone: {retry}"),
     }
 }
