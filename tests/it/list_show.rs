@@ -162,6 +162,18 @@ fn show_answers_why() {
 }
 
 #[test]
+fn show_takes_several_ids_and_says_which_is_not_there() {
+    let sandbox = queue();
+    let seen = sandbox.mailq(&["show", "4", "99", "3"]);
+    let heads: Vec<&str> = seen.out.lines().filter(|line| line.starts_with("mail ")).collect();
+    assert_eq!(heads, ["mail           4", "mail           3"], "{seen}");
+    assert!(seen.assert_code(66).err.starts_with("mailq: no mail 99\n"), "{seen}");
+    let json = sandbox.mailq_reading(&["show", "-", "--json"], "1 2\n");
+    assert_eq!(json.assert_code(0).out.lines().count(), 2, "{json}");
+    sandbox.mailq(&["show", "1", "2", "--raw"]).assert_code(64);
+}
+
+#[test]
 fn show_tells_every_column() {
     let sandbox = queue();
     let shown = sandbox.mailq(&["show", "4", "--json"]).assert_code(0).json();
