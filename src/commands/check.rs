@@ -96,7 +96,14 @@ fn signature(dkim: &Dkim, context: &Context) -> Finding {
     let (domain, selector) = (&dkim.domain, &dkim.selector);
     let result = send_batch::signer(dkim)
         .map(|signer| format!("{} as {selector}._domainkey.{domain}", signer.algorithm()));
-    (format!("dkim {domain}"), result)
+    let name = format!("dkim {domain}");
+    // The fault names the domain too, for those who do not check.
+    let result = result.map_err(|fault| {
+        let words = fault.to_string().replacen(&format!("{name}: "), "", 1);
+        let told = Fault::new(fault.kind(), words);
+        fault.next_step().map(|hint| told.clone().hint(hint)).unwrap_or(told)
+    });
+    (name, result)
 }
 
 /// The ways out: the usual one, and those of queues with their own.

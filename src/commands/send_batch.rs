@@ -131,7 +131,7 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
     let Summary { sent, deferred, failed, outages, limited, took, .. } = summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
-        let (scope, reason) = (&breaker.scope, &breaker.reason);
+        let (scope, reason) = (&breaker.scope, breaker.words());
         context
             .output
             .say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
@@ -328,12 +328,11 @@ fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Res
         match made {
             Ok(outgoing) => {
                 good += 1;
-                let recipients = outgoing.envelope.recipients.len();
+                let recipients = value::count(outgoing.envelope.recipients.len(), "recipient");
                 let size = outgoing.content.size();
-                context.output.say(
-                    Level::Detail,
-                    &format!("mail {id}: {recipients} recipients, {size} bytes"),
-                );
+                context
+                    .output
+                    .say(Level::Detail, &format!("mail {id}: {recipients}, {size} bytes"));
             }
             Err(words) => {
                 bad += 1;

@@ -313,7 +313,7 @@ impl<'a> Writer<'a, '_> {
         }
         match self.ledger.store.trip(scope, &trouble.words, trouble.wait, now, host::draw()) {
             Ok(breaker) => {
-                self.ledger.journal.warn(&format!("smarthost {scope} is out: {}", trouble.words));
+                self.ledger.journal.warn(&format!("smarthost {scope} is out: {}", breaker.words()));
                 self.ledger.summary.outages.push(breaker);
             }
             Err(fault) => self.ledger.journal.warn(&format!("cannot write the breaker: {fault}")),

@@ -81,7 +81,7 @@ fn a_dry_run_renders_and_sends_nothing() {
         seen.err.contains("warning: mail 3 would fail: ") && seen.err.contains("`name`"),
         "{seen}"
     );
-    assert!(seen.err.contains("mail 1: 1 recipients, "), "{seen}");
+    assert!(seen.err.contains("mail 1: 1 recipient, "), "{seen}");
     let json = sandbox.mailq(&["send-batch", "--dry-run", "--json", "--limit", "1"]);
     assert_eq!(json.assert_code(0).out, "{\"would_send\":1,\"would_fail\":0}\n");
     assert_eq!(sink.connections(), 0);
@@ -248,6 +248,16 @@ fn what_ends_without_a_server_has_a_line_for_each_recipient_too() {
         assert_eq!(of.filter(is_it).count(), 1, "{begin} {words} {seen}");
     }
     assert_eq!(told.len(), 7, "{seen}");
+}
+
+#[test]
+fn an_attachment_that_is_none_is_told_without_the_words_of_a_programmer() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 1);
+    Rows::of(&sandbox).run("UPDATE email_messages SET attachments = '[1]'");
+    let seen = sandbox.mailq(&["send-batch"]);
+    let words = "expected an object with filename and storage_ref, at column 2";
+    assert!(seen.err.contains(words) && !seen.err.contains("struct"), "{seen}");
 }
 
 #[test]

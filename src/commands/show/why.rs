@@ -63,7 +63,8 @@ pub fn why(record: &Record, obstacle: &Obstacle, scene: &Scene) -> String {
                 let until = value::show_moment(one.until);
                 format!(
                     "due, but smarthost {} is left alone until {until}: {}",
-                    one.scope, one.reason
+                    one.scope,
+                    one.words()
                 )
             }
             (None, Some(Limited { queue, rate, until })) => {

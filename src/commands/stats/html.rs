@@ -40,7 +40,7 @@ fn header(figures: &Figures, body: &mut String) {
     for (scope, breaker) in &figures.roads {
         if let Some(one) = breaker.as_ref().filter(|one| figures.is_open(one)) {
             let until = value::show_moment(one.until);
-            notice("bad", format!("{scope} is left alone until {until}: {}", one.reason));
+            notice("bad", format!("{scope} is left alone until {until}: {}", one.words()));
         }
     }
     for held in figures.stats.queues.iter().filter_map(|one| one.held.as_ref()) {

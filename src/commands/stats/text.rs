@@ -2,7 +2,7 @@
 
 use super::{Figures, percent, percentiles, plot, shown_seconds};
 use crate::commands::{hold, value};
-use crate::config::units;
+use crate::config::{self, units};
 use crate::output::{Page, Piece, Table, Tone};
 use crate::store::{QueueStats, Recent};
 
@@ -94,7 +94,12 @@ fn recent(figures: &Figures, page: &mut Page) {
     let stats = &figures.stats;
     let recent = &stats.recent;
     page.line([]);
-    page.line([Piece::new(format!("in the last {}", units::human(figures.since)), Tone::Title)]);
+    // A day is asked for as 24h, the default.
+    let since = match figures.since.as_secs() {
+        86_400 => "24h".to_owned(),
+        _ => units::human(figures.since),
+    };
+    page.line([Piece::new(format!("in the last {since}"), Tone::Title)]);
     let ratio = recent.failed_ratio.map_or("-".to_owned(), percent);
     let (sent, failed) = (recent.sent, recent.failed);
     entry(page, "finished", [format!("{sent} SENT, {failed} FAILED ({ratio})").into()]);
@@ -105,7 +110,10 @@ fn recent(figures: &Figures, page: &mut Page) {
     entry(page, "sent per minute", [number(recent.sent_per_minute).into()]);
     let hours = recent.sent_by_hour;
     let most = hours.iter().max().copied().unwrap_or_default();
-    let plot = format!("{} (at most {most} an hour, now last)", plot::blocks(&hours));
+    let plot = format!(
+        "{} (at most {most} an hour, now last)",
+        plot::blocks(&hours, config::has_plain_locale())
+    );
     entry(page, "sent, 24 h", [plot.into()]);
     let oldest = stats.oldest_due_age_ms.map_or("-".to_owned(), value::span);
     entry(page, "oldest due mail", [oldest.into()]);
@@ -117,11 +125,11 @@ fn roads(figures: &Figures, page: &mut Page) {
         let words = match breaker {
             Some(one) if figures.is_open(one) => Piece::new(
                 format!(
-                    "{scope} is left alone until {} (out since {}, {} outages): {}",
+                    "{scope} is left alone until {} (out since {}, {}): {}",
                     value::show_moment(one.until),
                     value::show_moment(one.since),
-                    one.outages,
-                    one.reason
+                    value::count(one.outages as usize, "outage"),
+                    one.words()
                 ),
                 Tone::Bad,
             ),

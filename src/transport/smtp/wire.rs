@@ -340,7 +340,9 @@ fn resolve(host: &str, port: u16, until: Instant) -> Result<Vec<SocketAddr>, Ans
     match hear.recv_timeout(until.saturating_duration_since(begun)) {
         Ok(Ok(addresses)) => Ok(addresses),
         Ok(Err(error)) => {
-            Err(Answer::Lost(format!("{host} cannot be resolved: {}", words_of(&error))))
+            let words = words_of(&error);
+            let words = words.trim_start_matches("failed to lookup address information: ");
+            Err(Answer::Lost(format!("{host} cannot be resolved: {words}")))
         }
         Err(_) => Err(Answer::Silence(waited(begun))),
     }
