@@ -11,7 +11,8 @@
 --
 -- Everything else has a default. Your row is checked here, in your transaction: a wrong value is a constraint error for
 -- you and never a broken mail for someone else. Only INSERT (and DELETE of what is still PENDING); the columns below
--- "For mailq" move by mailq's hand alone. `mailq enqueue` creates these tables; running this file does the same.
+-- "For mailq" move by mailq's hand alone. No command changes the parameters of a mail: where one was missing, let the
+-- template say {{optional x}} or {{default x "..."}} and `mailq retry` it, or INSERT it again. `mailq enqueue` creates these tables; running this file does the same.
 --
 -- Opens in SQLite 3.31 and later, with its JSON functions. All times are INTEGER milliseconds since 1970, UTC.
 

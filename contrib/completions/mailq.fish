@@ -46,6 +46,7 @@ complete -c mailq -n "__fish_mailq_needs_command" -f -a "wait" -d 'Wait until ma
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "suppress" -d 'Say who is to get no mail'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "render" -d 'Show what a template makes of parameters'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "check" -d 'Look over configuration, database, templates, spool and smarthost'
+complete -c mailq -n "__fish_mailq_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l to -d 'Recipients: RFC 5322 address lists (`Ada <ada@example.com>, bob@example.com`)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l cc -d 'More recipients, shown to all' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bcc -d 'Recipients whom nobody sees' -r
@@ -156,7 +157,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand list" -s q -l quiet -d 'Say 
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand show" -l rendered -d 'Show the mail as it would go out now: who gets it, subject and text'
+complete -c mailq -n "__fish_mailq_using_subcommand show" -l rendered -d 'Show one mail as it would go out now: who gets it, subject and text'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l raw -d 'Print the bytes that would go out now, attachments and signature included'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s v -l verbose -d 'Say more on stderr'
@@ -215,16 +216,17 @@ complete -c mailq -n "__fish_mailq_using_subcommand wait" -l json -d 'Print resu
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s h -l help -d 'Print help'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -l json -d 'Print results as JSON'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s v -l verbose -d 'Say more on stderr'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s q -l quiet -d 'Say only what is wrong on stderr'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -s h -l help -d 'Print help'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "add" -d 'Send nothing to these addresses from now on'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "remove" -d 'Send to these addresses again'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "list" -d 'List who is to get no mail'
-complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import" -f -a "import" -d 'Read addresses from a file: all of them or none'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -l json -d 'Print results as JSON'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -s v -l verbose -d 'Say more on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -f -a "add" -d 'Send nothing to these addresses from now on'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -f -a "remove" -d 'Send to these addresses again'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -f -a "list" -d 'List who is to get no mail'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -f -a "import" -d 'Read addresses from a file: all of them or none'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and not __fish_seen_subcommand_from add remove list import help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l reason -d 'Why, for the list and for the mails that are not sent' -r
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from add" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
@@ -251,6 +253,11 @@ complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_su
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "add" -d 'Send nothing to these addresses from now on'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Send to these addresses again'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "list" -d 'List who is to get no mail'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "import" -d 'Read addresses from a file: all of them or none'
+complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l template -d 'The template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l locale -d 'Its language: NAME/LOCALE/ is used over NAME/' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l param -d 'A parameter that is a text' -r
@@ -276,3 +283,23 @@ complete -c mailq -n "__fish_mailq_using_subcommand check" -l json -d 'Print res
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "enqueue" -d 'Put a mail into the queue. Prints its id when it is on disk'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "send-batch" -d 'Send what is due, until nothing is'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "reap" -d 'Return the mails of senders that died'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "prune" -d 'Delete mails that finished long ago, and attachments nobody refers to'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "stats" -d 'Count mails by queue and state; age, ratios, durations'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "list" -d 'List mails'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "show" -d 'Show all of one mail, and why it did not go out'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "retry" -d 'Give FAILED mails another chance; make waiting ones due now'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "cancel" -d 'Take waiting mails out of the queue'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "hold" -d 'Hold queues: nothing of them is sent until they are released'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "release" -d 'Release queues that are held'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "wait" -d 'Wait until mails are SENT or FAILED'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "suppress" -d 'Say who is to get no mail'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "render" -d 'Show what a template makes of parameters'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "check" -d 'Look over configuration, database, templates, spool and smarthost'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and __fish_seen_subcommand_from suppress" -f -a "add" -d 'Send nothing to these addresses from now on'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and __fish_seen_subcommand_from suppress" -f -a "remove" -d 'Send to these addresses again'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and __fish_seen_subcommand_from suppress" -f -a "list" -d 'List who is to get no mail'
+complete -c mailq -n "__fish_mailq_using_subcommand help; and __fish_seen_subcommand_from suppress" -f -a "import" -d 'Read addresses from a file: all of them or none'

@@ -142,6 +142,12 @@ fn signature(dkim: &Dkim, context: &Context) -> Result<String, Fault> {
     let (domain, selector) = (&dkim.domain, &dkim.selector);
     send_batch::signer(dkim)
         .map(|signer| format!("{} as {selector}._domainkey.{domain}", signer.algorithm()))
+        .map_err(|fault| {
+            // The fault names the domain too, for those who do not check.
+            let words = fault.to_string().replacen(&format!("dkim {domain}: "), "", 1);
+            let told = Fault::new(fault.kind(), words);
+            fault.next_step().map(|hint| told.clone().hint(hint)).unwrap_or(told)
+        })
 }
 
 /// The way out of `queue`.

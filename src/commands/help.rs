@@ -6,8 +6,8 @@ Questions:
   Is it flowing?                  mailq stats
   Why did this mail not go out?   mailq show ID
   What is wrong with the others?  mailq list --status FAILED
-  What do I do now?               mailq retry ID, mailq cancel ID, mailq hold QUEUE
-  ... after an outage?            mailq check
+  What do I do now?               mailq retry ID, mailq cancel ID, mailq hold QUEUE;
+                                  for an outage or a wrong password: mailq check
 
 Exit codes:
    0  done, and durable

@@ -1,9 +1,9 @@
 //! `mailq hold`: nothing of a queue is sent until it is released.
 
-use super::{Context, named};
+use super::{Context, named, value};
 use crate::exit;
 use crate::host;
-use crate::store::Access;
+use crate::store::{Access, Held};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
@@ -31,4 +31,11 @@ pub fn run(args: &HoldArgs, context: &Context) -> Result<u8> {
         context.output.line(&format!("queue {queue}: {words}"))?;
     }
     Ok(exit::DONE)
+}
+
+/// Since when a queue is held, and why.
+pub fn words(held: &Held) -> String {
+    let since = value::show_moment(held.since);
+    let reason = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("queue {} is held since {since}{reason}", held.queue)
 }

@@ -42,7 +42,7 @@ const GLOBAL: &str = "Global options";
 
 /// A durable outgoing e-mail queue for one host, on SQLite. Without a command: the queue, as Postfix's mailq shows it.
 #[derive(Debug, Parser)]
-#[command(name = "mailq", version, about, disable_help_subcommand = true, after_help = help::EXIT_CODES)]
+#[command(name = "mailq", version, about, after_help = help::EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,

@@ -60,7 +60,8 @@ fn completions() -> BTreeMap<String, String> {
 }
 
 fn pages() -> BTreeMap<String, String> {
-    let mut root = Cli::command();
+    // `help COMMAND` has no page of its own: it shows what is in the others.
+    let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     let mut all = BTreeMap::from([("man/mailq.1".to_owned(), page(&root, "mailq"))]);
     for verb in root.get_subcommands() {

@@ -2,7 +2,7 @@
 
 mod log;
 
-use super::{Context, hook, value};
+use super::{Context, hold, hook, value};
 use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
@@ -84,6 +84,10 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
     drop(log);
     note(&mut store, &summary, context);
+    let held = store.held_back(host::now_ms())?;
+    for one in held.iter().filter(|one| args.queue.is_empty() || args.queue.contains(&one.queue)) {
+        context.output.say(Level::Notice, &hold::words(one));
+    }
     hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
     drop(store);
     tell(&summary, context)?;
@@ -128,7 +132,7 @@ fn tell(summary: &Summary, context: &Context) -> Result<()> {
     let Summary { sent, deferred, failed, outages, limited, took, .. } = summary;
     for breaker in outages {
         let until = value::show_moment(breaker.until);
-        let (scope, reason) = (&breaker.scope, &breaker.reason);
+        let (scope, reason) = (&breaker.scope, breaker.words());
         context
             .output
             .say(Level::Warning, &format!("{scope} is left alone until {until}: {reason}"));
@@ -334,12 +338,11 @@ fn rehearse(args: &SendBatchArgs, workshop: &Workshop, context: &Context) -> Res
         match made {
             Ok(outgoing) => {
                 good += 1;
-                let recipients = outgoing.envelope.recipients.len();
+                let recipients = value::count(outgoing.envelope.recipients.len(), "recipient");
                 let size = outgoing.content.size();
-                context.output.say(
-                    Level::Detail,
-                    &format!("mail {id}: {recipients} recipients, {size} bytes"),
-                );
+                context
+                    .output
+                    .say(Level::Detail, &format!("mail {id}: {recipients}, {size} bytes"));
             }
             Err(words) => {
                 bad += 1;

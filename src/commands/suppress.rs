@@ -133,12 +133,9 @@ fn read(
     reason: Option<&str>,
     context: &Context,
 ) -> Result<Vec<(Address, Option<String>)>, Fault> {
-    let (name, text) = match file.to_str() {
-        Some("-") => ("stdin".to_owned(), value::stdin("import")?),
-        _ => (file.display().to_string(), value::file("import", file)?),
-    };
+    let (name, text) = value::whole("suppress import", file)?;
     let (mut all, mut bad) = (Vec::new(), 0);
-    for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+    for (number, line) in (1..).zip(text.lines()) {
         let (address, why) = line.split_once(',').unwrap_or((line, ""));
         let (address, why) = (unquoted(address), unquoted(why));
         let is_title = number == 1 && !address.contains('@');
@@ -156,8 +153,12 @@ fn read(
             }
         }
     }
+    if bad > MOST_TOLD {
+        context.output.say(Level::Error, &format!("… and {} more", bad - MOST_TOLD));
+    }
     if bad > 0 {
-        return Err(Fault::new(Kind::Data, format!("{name}: {bad} bad lines, nobody is added"))
+        let lines = value::count(bad, "bad line");
+        return Err(Fault::new(Kind::Data, format!("{name}: {lines}, nobody is added"))
             .hint("mend the lines named above and run it again"));
     }
     Ok(all)

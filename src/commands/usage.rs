@@ -16,11 +16,8 @@ pub fn explain(error: &clap::Error, output: &Output) -> u8 {
         };
     }
     let (message, mut hints) = dissect(&text);
-    if error.kind() == ErrorKind::UnknownArgument && may_be_value(error) {
-        hints.insert(
-            0,
-            "a value that begins with - is joined to its option: --to=-a@example.com".into(),
-        );
+    if error.kind() == ErrorKind::UnknownArgument {
+        hints.splice(..0, meant(error, &text));
     }
     output.say(Level::Error, &message);
     for hint in hints {
@@ -34,14 +31,19 @@ pub fn explain(error: &clap::Error, output: &Output) -> u8 {
     }
 }
 
-/// Whether the argument that no option is called by may have been meant as the value of the option before it.
-fn may_be_value(error: &clap::Error) -> bool {
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(argument)) => {
-            !argument.starts_with("--") || argument.contains('@')
-        }
-        _ => false,
+/// What the argument that no option is called by may have been meant for.
+fn meant(error: &clap::Error, text: &str) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_enqueue = text.contains("mailq enqueue");
+    if !argument.starts_with('-') {
+        return (is_enqueue && argument.contains('@'))
+            .then(|| format!("recipients go with --to: --to '{argument}'"));
     }
+    let may_be_value = argument.contains('@') || (is_enqueue && !argument.starts_with("--"));
+    may_be_value
+        .then(|| "a value that begins with - is joined to its option: --to=-a@example.com".into())
 }
 
 /// The message on one line, and a hint for each tip and for the usage that the parser shows.

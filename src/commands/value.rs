@@ -152,6 +152,11 @@ pub fn text_or_file(option: &str, value: &str, may_be_stdin: bool) -> Result<Str
     }
 }
 
+/// `1 line`, `2 lines`.
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// All of stdin as UTF-8.
 pub fn stdin(option: &str) -> Result<String, Fault> {
     let mut bytes = Vec::new();
@@ -183,8 +188,19 @@ pub fn open(option: &str, path: &Path) -> Result<(String, Box<dyn BufRead>), Fau
     Ok((path.display().to_string(), Box::new(io::BufReader::new(file))))
 }
 
-/// All of a file as UTF-8.
-pub fn file(option: &str, path: &Path) -> Result<String, Fault> {
+/// All of a file as UTF-8, or of stdin for `-`; with its name for the user.
+pub fn whole(option: &str, path: &Path) -> Result<(String, String), Fault> {
+    let (name, mut input) = open(option, path)?;
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).map_err(|e| {
+        Fault::new(Kind::NoInput, format!("{option} {name}: cannot read: {}", words_of(&e)))
+    })?;
+    let text = utf8(option, &name, bytes)?;
+    Ok((name, text))
+}
+
+/// All of a file that an option names by `@`, as UTF-8.
+fn file(option: &str, path: &Path) -> Result<String, Fault> {
     let shown = path.display();
     let meta = fs::metadata(path).map_err(|e| missing(option, path, &e))?;
     if meta.is_dir() {

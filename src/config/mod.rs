@@ -69,6 +69,17 @@ pub fn may_paint() -> bool {
     !says_no && environment::variable("TERM").is_none_or(|kind| kind != "dumb")
 }
 
+/// Whether the locale names another encoding than UTF-8; one that is not set is no word against it.
+pub fn has_plain_locale() -> bool {
+    let set = |name| environment::variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_uppercase();
+        let locale = locale.to_string_lossy();
+        !locale.contains("UTF-8") && !locale.contains("UTF8")
+    })
+}
+
 impl Config {
     /// Reads the file that `file` names (a flag), else `$MAILQ_CONFIG`, else the one of the system, which may be
     /// missing; then the environment. `database` is the flag that wins over both.

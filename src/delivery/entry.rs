@@ -2,9 +2,10 @@
 //!
 //! No value of a parameter is among it, nor anything of the message: only who, where, when, and the server's words.
 
+use crate::domain::address::parse_list;
 use crate::domain::message::{Mail, MailId};
 use crate::domain::outcome::{Defect, Fate, Outcome};
-use crate::domain::state::{Change, Move};
+use crate::domain::state::{Change, Failure, Move};
 use crate::transport::Told;
 
 /// What became of one recipient in one attempt.
@@ -12,9 +13,9 @@ use crate::transport::Told;
 pub struct Entry {
     pub id: MailId,
     pub queue: String,
-    /// `-`: the mail could not be built, and nobody was asked.
+    /// `-`: nobody can be read from the row.
     pub to: String,
-    /// What the breaker knows the smarthost by.
+    /// What the breaker knows the smarthost by; `-`: the mail came to none.
     pub relay: String,
     pub attempt: u32,
     pub status: Verdict,
@@ -32,6 +33,8 @@ pub enum Verdict {
     Sent,
     Deferred,
     Failed,
+    /// FAILED too, and nobody's mistake.
+    Suppressed,
     /// The server may have it or not.
     Unknown,
 }
@@ -41,13 +44,14 @@ impl Verdict {
         match self {
             Verdict::Sent => "sent",
             Verdict::Deferred => "deferred",
-            Verdict::Failed => "failed",
+            Verdict::Failed | Verdict::Suppressed => "failed",
             Verdict::Unknown => "unknown",
         }
     }
 }
 
-/// What became of a mail, for those who keep the log. An outage is none of a mail's attempts, and tells nothing here.
+/// What became of a mail, for those who keep the log. An outage is none of a mail's attempts, and tells nothing here
+/// unless the mail's time is over.
 pub fn entries(
     mail: &Mail,
     recipients: &[String],
@@ -78,14 +82,15 @@ pub fn entries(
     let (fates, unknown) = match outcome {
         Outcome::Answered(fates) => (fates, None),
         Outcome::Unknown { fates, words } => (fates, Some(words)),
-        Outcome::Road(_) => return Vec::new(),
+        Outcome::Road(_) => return ended(mail, change, now),
         Outcome::Defective { defect, words } => {
             let words = match defect {
                 Defect::Render => without_values(words),
                 Defect::Attachment | Defect::Invalid => words.clone(),
             };
             let words = format!("{}: {words}", failure.unwrap_or_default());
-            return vec![Entry { code: None, ..line("-", Verdict::Failed, &words) }];
+            let each = |to: String| Entry { code: None, ..line(&to, Verdict::Failed, &words) };
+            return waiting(mail).into_iter().map(each).collect();
         }
     };
     let accepted = told.said.as_ref().map_or("", |said| said.words.as_str());
@@ -99,6 +104,54 @@ pub fn entries(
         },
     };
     recipients.iter().zip(fates).map(each).collect()
+}
+
+/// The end of a mail that no server was asked for; nothing, if `change` is none.
+pub fn ended(mail: &Mail, change: &Change, now: i64) -> Vec<Entry> {
+    match change.to() {
+        Move::Failed(failure) => {
+            let words = change.error().unwrap_or_default();
+            let end = |to| end(mail.id, &mail.queue, to, failure.word(), words);
+            let delay = now.saturating_sub(mail.created_at).max(0);
+            let attempt = change.attempts();
+            waiting(mail).into_iter().map(|to| Entry { attempt, delay, ..end(to) }).collect()
+        }
+        Move::Sent | Move::Again { .. } => Vec::new(),
+    }
+}
+
+/// A line about a mail that no server was asked for.
+pub fn end(id: MailId, queue: &str, to: String, failure: &str, words: &str) -> Entry {
+    let is_suppressed = failure == Failure::Suppressed.word();
+    let status = if is_suppressed { Verdict::Suppressed } else { Verdict::Failed };
+    Entry {
+        id,
+        queue: queue.to_owned(),
+        to,
+        relay: "-".to_owned(),
+        attempt: 0,
+        status,
+        code: None,
+        delay: 0,
+        delays: [0; 3],
+        message: format!("{failure}: {words}"),
+    }
+}
+
+/// Those whom the mail was still for, as the row names them; `-` where nobody can be read.
+pub fn waiting(mail: &Mail) -> Vec<String> {
+    let lists = [&mail.to, &mail.cc, &mail.bcc].into_iter();
+    let all = lists.filter_map(|list| parse_list(list).ok()).flatten();
+    let mut all: Vec<String> = all.map(|one| one.address.to_string()).collect();
+    all.retain(|one| !mail.delivered.contains(one));
+    // Where nobody is left, all were refused, or are suppressed.
+    if all.iter().any(|one| !mail.refused.contains_key(one)) {
+        all.retain(|one| !mail.refused.contains_key(one));
+    }
+    if all.is_empty() {
+        all.push("-".to_owned());
+    }
+    all
 }
 
 /// The code at the beginning of a server's words.

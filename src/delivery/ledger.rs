@@ -119,8 +119,14 @@ impl<'a> Ledger<'a> {
     }
 
     /// Books what becomes of a mail that no sender had in hand.
-    pub fn dismiss(&mut self, lease: Lease, change: Change, waiting: (usize, u32)) {
-        self.settle(lease, change, waiting, None, (None, vec![]));
+    pub fn dismiss(
+        &mut self,
+        lease: Lease,
+        change: Change,
+        waiting: (usize, u32),
+        entries: Vec<Entry>,
+    ) {
+        self.settle(lease, change, waiting, None, (None, entries));
     }
 
     /// Books the mark of a mail whose final dot is about to leave.
@@ -299,16 +305,7 @@ impl<'a> Ledger<'a> {
                 self.summary.failed += 1;
                 self.summary.failures.push(id);
                 self.summary.expired += u64::from(failure == Failure::Expired);
-                let words = format!("mail {id}: FAILED {}: {error}", failure.word());
-                match failure {
-                    // As many as the list is long, and nobody's mistake.
-                    Failure::Suppressed => {
-                        self.summary.suppressed += 1;
-                        self.journal.note(&words);
-                    }
-                    _ if entries.is_empty() => self.journal.warn(&words),
-                    _ => {}
-                }
+                self.summary.suppressed += u64::from(failure == Failure::Suppressed);
             }
         }
     }

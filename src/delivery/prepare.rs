@@ -38,8 +38,11 @@ impl Workshop {
             .map_err(|words| (Defect::Render, words))?;
         let mut enclosures = Vec::new();
         if mail.attachments != "[]" {
-            let attachments: Vec<Attachment> = serde_json::from_str(&mail.attachments)
-                .map_err(|e| (Defect::Attachment, format!("attachments cannot be read: {e}")))?;
+            let attachments: Vec<Attachment> =
+                serde_json::from_str(&mail.attachments).map_err(|e| {
+                    let words = e.to_string().replace(" at line 1 column ", ", at column ");
+                    (Defect::Attachment, format!("attachments cannot be read: {words}"))
+                })?;
             for attachment in &attachments {
                 let enclosure =
                     self.spool.open(attachment).map_err(|words| (Defect::Attachment, words))?;

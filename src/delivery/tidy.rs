@@ -1,7 +1,9 @@
 //! What a run does before it sends: records what an earlier one could not, and ends what is over.
 
-use super::{Journal, Plan, Summary};
+use super::entry::{end, waiting};
+use super::{Entry, Journal, Plan, Summary};
 use crate::domain::fault::Fault;
+use crate::domain::message::Record;
 use crate::domain::retry::millis;
 use crate::host;
 use crate::store::Store;
@@ -29,5 +31,25 @@ pub fn up(
     if summary.expired > 0 {
         summary.failures.extend(store.expired_at(now)?);
     }
+    for id in &summary.failures {
+        // What cannot be read cannot be told of; `on_failed` and `list` name it.
+        if let Some(Ok(record)) = store.show(*id)? {
+            tell(&record, journal, now);
+        }
+    }
     Ok(())
+}
+
+/// A line for each recipient of a mail that ended here.
+fn tell(record: &Record, journal: &dyn Journal, now: i64) {
+    let Record { mail, failure, error_message, .. } = record;
+    let failure = failure.as_deref().unwrap_or_default();
+    let words = error_message.as_deref().unwrap_or_default();
+    for to in waiting(mail) {
+        journal.entry(&Entry {
+            attempt: mail.attempt_count,
+            delay: now.saturating_sub(mail.created_at).max(0),
+            ..end(mail.id, &mail.queue, to, failure, words)
+        });
+    }
 }

@@ -3,17 +3,18 @@
 use super::crew::{Crew, Post};
 use super::desk::{Desk, Job};
 use super::domains::{Domains, Place};
-use super::entry::entries;
+use super::entry::{end, ended, entries};
 use super::ledger::{Done, Ledger};
 use super::limits::Limits;
 use super::sender::{Finished, Report};
 use super::{Journal, Plan, Summary, Workshop, tidy};
 use crate::domain::attempt::Attempt;
 use crate::domain::fault::Fault;
+use crate::domain::message::Mail;
 use crate::domain::outcome::{Outcome, Trouble};
-use crate::domain::state;
+use crate::domain::state::{self, Change, Failure};
 use crate::host;
-use crate::store::{Breaker, Claimed, Store};
+use crate::store::{Breaker, Claimed, Lease, Store};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -192,17 +193,23 @@ impl<'a> Writer<'a, '_> {
         let lane = mail.as_ref().map_or(Some(0), |mail| plan.lane_of(&mail.queue)).unwrap_or(0);
         self.posts[lane].outstanding += 1;
         match mail {
-            Err(words) => self.ledger.dismiss(lease, state::unreadable(&words), (lane, 0)),
+            Err(words) => {
+                let invalid = Failure::Invalid.word();
+                let end = end(lease.id(), lease.queue(), "-".into(), invalid, &words);
+                self.ledger.dismiss(lease, state::unreadable(&words), (lane, 0), vec![end]);
+            }
             Ok(mail) if state::deadline(&mail, plan.policy(&mail.queue)) <= host::now_ms() => {
-                let attempts = mail.attempt_count;
-                self.ledger.dismiss(lease, state::expire(&mail), (lane, attempts));
+                self.end(lease, state::expire(&mail), &mail, lane);
             }
-            Ok(mail) if is_suppressed => {
-                let attempts = mail.attempt_count;
-                self.ledger.dismiss(lease, state::suppress(&mail), (lane, attempts));
-            }
+            Ok(mail) if is_suppressed => self.end(lease, state::suppress(&mail), &mail, lane),
             Ok(mail) => self.seat(Job { lease, mail }, lane),
         }
+    }
+
+    /// Settles a mail that is FAILED before any server is asked.
+    fn end(&mut self, lease: Lease, change: Change, mail: &Mail, lane: usize) {
+        let entries = ended(mail, &change, host::now_ms());
+        self.ledger.dismiss(lease, change, (lane, mail.attempt_count), entries);
     }
 
     /// Lays a mail on the desk, unless its domain has to wait.
@@ -216,7 +223,7 @@ impl<'a> Writer<'a, '_> {
                 post.extra = (post.extra + 4).min(MOST_EXTRA);
                 let change = state::give_back(&mail, plan.policy(&mail.queue), None, Some(at));
                 self.ledger.unclaim();
-                self.ledger.dismiss(lease, change, (lane, mail.attempt_count));
+                self.ledger.dismiss(lease, change, (lane, mail.attempt_count), vec![]);
             }
         }
     }
@@ -234,7 +241,7 @@ impl<'a> Writer<'a, '_> {
         for Job { lease, mail } in jobs {
             let policy = self.ledger.plan.policy(&mail.queue);
             let change = state::give_back(&mail, policy, words, None);
-            self.ledger.dismiss(lease, change, (lane, mail.attempt_count));
+            self.end(lease, change, &mail, lane);
         }
     }
 
@@ -319,7 +326,7 @@ impl<'a> Writer<'a, '_> {
         }
         match self.ledger.store.trip(scope, &trouble.words, trouble.wait, now, host::draw()) {
             Ok(breaker) => {
-                self.ledger.journal.warn(&format!("smarthost {scope} is out: {}", trouble.words));
+                self.ledger.journal.warn(&format!("smarthost {scope} is out: {}", breaker.words()));
                 self.ledger.summary.outages.push(breaker);
             }
             Err(fault) => self.ledger.journal.warn(&format!("cannot write the breaker: {fault}")),

@@ -48,6 +48,7 @@ pub struct Draft {
 
 /// A file that goes with a mail: a reference, never the bytes.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(expecting = "an object with filename and storage_ref")]
 pub struct Attachment {
     pub filename: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,13 @@ pub struct Breaker {
     pub outages: u32,
 }
 
+impl Breaker {
+    /// The reason, without the smarthost's name that it begins with.
+    pub fn words(&self) -> &str {
+        self.reason.strip_prefix(&self.scope).map_or(self.reason.as_str(), str::trim_start)
+    }
+}
+
 const COLUMNS: &str = "SELECT scope, reason, since, until, tripped_at, outages FROM mailq_breaker";
 
 impl Store {

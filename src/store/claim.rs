@@ -31,7 +31,7 @@ impl Lease {
     }
 
     /// The queue that it was claimed from.
-    pub(super) fn queue(&self) -> &str {
+    pub fn queue(&self) -> &str {
         &self.queue
     }
 }

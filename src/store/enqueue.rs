@@ -178,5 +178,6 @@ fn same_content(
 
 /// A value as an error repeats it.
 fn shown(text: &str) -> String {
-    format!("{:?}", one_line(text, 60))
+    let short = one_line(text, 60);
+    if short.starts_with('{') { short } else { format!("{short:?}") }
 }

@@ -19,6 +19,18 @@ impl Store {
         self.read(all)
     }
 
+    /// Those of them that keep mails back which are due at `now`.
+    pub fn held_back(&self, now: i64) -> Result<Vec<Held>, Fault> {
+        self.read(|conn| {
+            let mut held = all(conn)?;
+            if !held.is_empty() {
+                let due = super::claim::due_queues(conn, now)?;
+                held.retain(|one| due.contains(&one.queue));
+            }
+            Ok(held)
+        })
+    }
+
     /// Holds `queue`, which need not have a mail yet. Returns whether it was held before; then it is held for the new
     /// reason, if there is one.
     pub fn hold(&mut self, queue: &str, reason: Option<&str>, now: i64) -> Result<bool, Fault> {

@@ -84,6 +84,13 @@ impl Store {
         })
     }
 
+    /// Which of `rates`, or of the pace that a server left, `queue` has met at `now`. Reads only.
+    pub fn limited(&self, queue: &str, rates: &[Rate], now: i64) -> Result<Option<Limited>, Fault> {
+        let pace = self.paces()?.get(queue).and_then(|pace| pace.at(now));
+        let rates: Vec<Rate> = rates.iter().copied().chain(pace).collect();
+        self.read(|conn| Ok(look(conn, queue, &rates, now)?.err()))
+    }
+
     /// A server had too many: slows `queue` down from what went in the last minute.
     pub fn slow_down(&mut self, queue: &str, now: i64) -> Result<Pace, Fault> {
         self.write(|tx| {
@@ -108,14 +115,25 @@ pub(super) fn allowance(
     rates: &[Rate],
     now: i64,
 ) -> Result<Result<usize, Limited>, rusqlite::Error> {
-    let in_hand: i64 = tx
+    for rate in rates {
+        bring_back(tx, queue, rate.slice_ms(), now)?;
+    }
+    look(tx, queue, rates, now)
+}
+
+fn look(
+    conn: &Connection,
+    queue: &str,
+    rates: &[Rate],
+    now: i64,
+) -> Result<Result<usize, Limited>, rusqlite::Error> {
+    let in_hand: i64 = conn
         .prepare_cached(IN_HAND)?
         .query_row(named_params! { ":queue": queue }, |row| row.get(0))?;
     let (mut least, mut limited) = (i64::MAX, None::<Limited>);
     for rate in rates {
         let (slice, from) = (rate.slice_ms(), now.saturating_sub(rate.per_ms()));
-        bring_back(tx, queue, slice, now)?;
-        let (held, first) = held(tx, queue, slice, from)?;
+        let (held, first) = held(conn, queue, slice, from)?;
         let free = i64::from(rate.count) - held - in_hand;
         least = least.min(free);
         if free <= 0 {

@@ -75,7 +75,7 @@ fn one_bad_line_stores_nothing_and_each_is_named() {
             vec!["stdin:2:", "stdin:3:", "stdin:4:", "3 bad lines, nothing is stored"],
         ),
         ("to,name\na@example.com,A\nb@example.com\n", vec!["stdin:3:"]),
-        ("to;name\na;A\n", vec!["stdin:1:", "no column `to`, only [\"to;name\"]"]),
+        ("to;name\na;A\n", vec!["stdin:1:", "the separator is a comma"]),
         (
             r#"{"to":"a@example.com","subject":"s","params":{"name":"A"}}"#,
             vec!["stdin:1:", "a subject is sent as it is; it has no params"],
@@ -197,4 +197,31 @@ fn each_line_may_name_its_own_template() {
     assert_eq!(rows.all::<String>("SELECT template FROM email_messages", []), ["hello", "message"]);
     let seen = sandbox.mailq_reading(&args, "{\"to\":\"a@example.com\"}\n");
     assert!(seen.assert_code(65).err.contains("stdin:1: no template and no subject"), "{seen}");
+}
+
+#[test]
+fn what_is_nearly_json_lines_or_csv_is_told_what_it_lacks() {
+    let sandbox = Sandbox::new();
+    let said = |input: &str| {
+        let args = ["enqueue", "--template", "hello", "--param", "name=x", "--bulk", "-"];
+        sandbox.mailq_reading(&args, input).assert_code(65).err.clone()
+    };
+    let array = said("[{\"to\": \"a@example.com\"}]\n");
+    assert!(array.contains("is a JSON array\nhint: JSON Lines: one object a line"), "{array}");
+    let semicolons = said("to;name\na@example.com;A\n");
+    assert!(semicolons.contains("\"to;name\": the separator is a comma"), "{semicolons}");
+    let slip = said("{\"to\": \"a@example.com\", \"subjct\": \"S\"}\n");
+    let words = "stdin:1: unknown key `subjct`, at column 32: did you mean `subject`?";
+    assert!(slip.contains(words), "{slip}");
+    let strange = said("{\"to\": \"a@example.com\", \"colour\": 1}\n");
+    assert!(strange.contains("`colour`, at column 32: the keys are to, cc, bcc, "), "{strange}");
+    let many = said(&"{\n".repeat(53));
+    assert!(many.contains("… and 3 more") && many.contains("53 bad lines"), "{many}");
+    let lines: String = (0..52)
+        .map(|n| format!("{{\"to\": \"a@example.com\", \"params\": {{\"p{n}xyz\": 1}}}}\n"))
+        .collect();
+    let args = ["enqueue", "--template", "hello", "--param", "name=x", "--bulk", "-"];
+    let warned = sandbox.mailq_reading(&args, lines);
+    assert_eq!(warned.assert_code(0).err.lines().count(), 51, "{warned}");
+    assert!(warned.err.ends_with("… and 2 more\n"), "{warned}");
 }

@@ -21,6 +21,23 @@ fn a_key_that_stands_twice_in_params_is_refused() {
 }
 
 #[test]
+fn help_is_a_command_too_and_hints_fit() {
+    let sandbox = Sandbox::new();
+    let said = |args: &[&str], code| {
+        let seen = sandbox.mailq(args);
+        seen.assert_code(code);
+        (seen.out, seen.err)
+    };
+    assert_eq!(said(&["help"], 0), said(&["--help"], 0));
+    assert_eq!(said(&["help", "enqueue"], 0), said(&["enqueue", "--help"], 0));
+    let (_, bare) = said(&["enqueue", "a@example.com"], 64);
+    assert!(bare.contains("hint: recipients go with --to: --to 'a@example.com'"), "{bare}");
+    for args in [&["enqueue", "a@example.com"][..], &["wait", "-z"], &["list", "x"]] {
+        assert!(!said(args, 64).1.contains("begins with -"), "{args:?}");
+    }
+}
+
+#[test]
 fn an_address_may_begin_with_a_hyphen() {
     let sandbox = Sandbox::new();
     let seen = sandbox.mailq(&["enqueue", "--to", "-a@example.com", "--subject", "s"]);

@@ -290,10 +290,34 @@ fn strict_makes_warnings_errors() {
         "a@example.com",
         "--subject",
         "S",
+        "--body",
+        "B",
         "--strict",
     ]);
     nobody.assert_code(65);
     assert!(nobody.err.contains("no sender is configured"), "{nobody}");
+}
+
+#[test]
+fn an_empty_mail_and_a_subject_of_two_lines_are_warned_of() {
+    let sandbox = Sandbox::new();
+    let said = |more: &[&str], input: &str| {
+        let args = [&["enqueue", "--to", "a@example.com"], more].concat();
+        let seen = sandbox.mailq_reading(&args, input);
+        let strict = sandbox.mailq_reading(&[&args[..], &["--strict"]].concat(), input);
+        assert_eq!(strict.code, if seen.err.is_empty() { 0 } else { 65 }, "{strict}");
+        seen.assert_code(0).err.clone()
+    };
+    let only = "warning: --body is empty or not given: only a subject is in the mail";
+    assert!(said(&["--subject", "S"], "").contains(only));
+    assert!(said(&["--subject", "S", "--body", "-"], " \n").contains(only));
+    assert!(said(&["--subject", "", "--body", ""], "").contains("nothing is in the mail"));
+    assert!(said(&["--subject", "", "--body", "B"], "").contains("--subject is empty"));
+    let lines = "warning: --subject has more than one line";
+    assert!(said(&["--subject", "a\nb", "--body", "B"], "").contains(lines));
+    sandbox.write("a.txt", "x");
+    assert_eq!(said(&["--subject", "S", "--attach", "a.txt"], ""), "");
+    assert_eq!(said(&["--subject", "S\n", "--html", "<p>x</p>"], ""), "");
 }
 
 #[test]

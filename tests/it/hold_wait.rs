@@ -17,8 +17,12 @@ fn a_held_queue_stands_still_and_everybody_says_so() {
     let seen = sandbox.mailq(&["hold", "news", "--reason", "wrong template"]);
     assert_eq!(seen.assert_code(0).out, "queue news: is held\n");
     assert!(sandbox.mailq(&["send-batch", "--dry-run"]).out.starts_with("would send 1,"));
-    sandbox.mailq(&["send-batch"]).assert_code(0);
-    sandbox.mailq(&["send-batch", "--queue", "news"]).assert_code(0);
+    let run =
+        |args: &[&str]| sandbox.mailq(&[&["send-batch"], args].concat()).assert_code(0).err.clone();
+    let is_told =
+        |err: &str| err.contains("queue news is held since ") && err.contains(": wrong template\n");
+    assert!(is_told(&run(&[])) && is_told(&run(&["--queue", "news"])));
+    assert!(!is_told(&run(&["--queue", "default"])), "of another queue");
     let states: Vec<String> =
         Rows::of(&sandbox).all("SELECT status FROM email_messages ORDER BY id", []);
     assert_eq!(states, ["PENDING", "SENT"]);

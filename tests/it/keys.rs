@@ -24,6 +24,7 @@ fn a_key_from_many_processes_at_once_is_one_mail_and_all_print_its_id() {
     let told = "key \"order-1\" is taken by mail 1, which differs from this one in \
                 to (\"a@example.com\" there, \"b@example.com\" here), template (\"hello\" there, \"message\" here)";
     assert!(other.err.contains(told), "{other}");
+    assert!(other.err.contains("parameters ({\"name\":"), "JSON as it is, not escaped: {other}");
 }
 
 #[test]

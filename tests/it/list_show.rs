@@ -142,11 +142,35 @@ fn show_answers_why() {
     assert!(why("1").starts_with("due, and waiting for `mailq send-batch`"));
     assert!(why("2").starts_with("scheduled for "));
     assert_eq!(why("3"), "rejected: 550 nobody here");
+    let next = |error: &str| {
+        Rows::of(&sandbox).run(&format!(
+            "UPDATE email_messages SET failure = 'render', error_message = '{error}' WHERE id = 3"
+        ));
+        let shown = sandbox.mailq(&["show", "3"]).out;
+        shown.lines().find_map(|line| line.strip_prefix("next           ")).unwrap().to_owned()
+    };
+    assert_eq!(next("x.hbs:1:1: is open"), "correct the template, then: mailq retry 3");
+    let missing = next("x.hbs:1:1: the parameter `a` is missing");
+    assert!(missing.starts_with("let the template say {{optional …}} or "), "{missing}");
+    assert!(missing.ends_with("then: mailq retry 3; or enqueue it again with the parameter"));
+    Rows::of(&sandbox).run("UPDATE email_messages SET failure = 'rejected', error_message = '550 nobody here' WHERE id = 3");
     assert_eq!(why("4"), "a server accepted it at 2030-01-02 03:04:05 +00:00, in attempt 2");
     assert_eq!(
         why("5"),
         "being sent by gone/1/1/0/0, which is not running: `mailq reap` returns it"
     );
+}
+
+#[test]
+fn show_takes_several_ids_and_says_which_is_not_there() {
+    let sandbox = queue();
+    let seen = sandbox.mailq(&["show", "4", "99", "3"]);
+    let heads: Vec<&str> = seen.out.lines().filter(|line| line.starts_with("mail ")).collect();
+    assert_eq!(heads, ["mail           4", "mail           3"], "{seen}");
+    assert!(seen.assert_code(66).err.starts_with("mailq: no mail 99\n"), "{seen}");
+    let json = sandbox.mailq_reading(&["show", "-", "--json"], "1 2\n");
+    assert_eq!(json.assert_code(0).out.lines().count(), 2, "{json}");
+    sandbox.mailq(&["show", "1", "2", "--raw"]).assert_code(64);
 }
 
 #[test]

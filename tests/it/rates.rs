@@ -71,6 +71,9 @@ fn a_run_that_meets_the_limit_ends_and_says_when_it_may_go_on() {
     let until = told["limited"][0]["until"].as_i64().unwrap();
     assert!((last..=last + 3_600_000 + 60_000).contains(&until), "{until} {last}");
     assert_eq!(sandbox.mailq(&["-q", "send-batch"]).assert_code(0).err, "");
+    let why = "due, but queue bulk has met its rate, 5/1h, and may go on at ";
+    let show = sandbox.mailq(&["show", "12"]);
+    assert!(show.assert_code(0).out.contains(why), "{show}");
 }
 
 #[test]

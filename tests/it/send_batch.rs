@@ -81,7 +81,7 @@ fn a_dry_run_renders_and_sends_nothing() {
         seen.err.contains("warning: mail 3 would fail: ") && seen.err.contains("`name`"),
         "{seen}"
     );
-    assert!(seen.err.contains("mail 1: 1 recipients, "), "{seen}");
+    assert!(seen.err.contains("mail 1: 1 recipient, "), "{seen}");
     let json = sandbox.mailq(&["send-batch", "--dry-run", "--json", "--limit", "1"]);
     assert_eq!(json.assert_code(0).out, "{\"would_send\":1,\"would_fail\":0}\n");
     assert_eq!(sink.connections(), 0);
@@ -205,10 +205,59 @@ fn each_attempt_and_recipient_has_a_line_without_a_secret() {
     assert!(line("to=wait@").contains(" status=deferred code=451 "), "{seen}");
     let delays = line("to=yes@").split(" delays=").nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(delays.split('/').filter(|part| part.parse::<f64>().is_ok()).count(), 3, "{seen}");
-    assert!(line("id=2 queue=default to=-").contains("status=failed code=- "), "{seen}");
+    assert!(
+        line("id=2 queue=default to=a@example.com").contains("status=failed code=- "),
+        "{seen}"
+    );
     assert!(line("id=2 ").contains("render: code/text.hbs"), "{seen}");
     let quiet = ["h1dden", "s3cret"].iter().all(|secret| !seen.err.contains(secret));
     assert!(quiet, "{seen}");
+}
+
+#[test]
+fn what_ends_without_a_server_has_a_line_for_each_recipient_too() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 0);
+    for to in ["old@example.com", "lost@example.com", "bad@example.com"] {
+        sandbox.enqueue(&["--to", to, "--cc", "c@example.com", "--subject", "S"]);
+    }
+    sandbox.enqueue(&["--to", "never@example.com", "--subject", "S"]);
+    sandbox.mailq(&["suppress", "add", "never@example.com"]).assert_code(0);
+    let rows = Rows::of(&sandbox);
+    rows.run("UPDATE email_messages SET expires_at = created_at - 1 WHERE id = 1");
+    rows.run(
+        "UPDATE email_messages SET status = 'SENDING', locked_by = 'gone/1/1/0/0', reap_count = 2, locked_at = 1 \
+         WHERE id = 2",
+    );
+    rows.run("UPDATE email_messages SET template = 'gone' WHERE id = 3");
+    let seen = sandbox.mailq(&["send-batch"]);
+    assert!(seen.assert_code(0).out.starts_with("sent 0, deferred 0, failed 4"), "{seen}");
+    let told: Vec<&str> = seen.err.lines().filter(|line| line.contains("status=failed")).collect();
+    for (id, to, words) in [
+        (1, "old@example.com", "expired: "),
+        (1, "c@example.com", "expired: "),
+        (2, "lost@example.com", "worker-lost: "),
+        (2, "c@example.com", "worker-lost: "),
+        (3, "bad@example.com", "render: "),
+        (3, "c@example.com", "render: "),
+        (4, "never@example.com", "suppressed: "),
+    ] {
+        let begin = format!("id={id} queue=default to={to} ");
+        let of = told.iter().filter(|line| line.contains(&begin));
+        let is_it = |line: &&&str| line.contains(&format!("message=\"{words}"));
+        assert_eq!(of.filter(is_it).count(), 1, "{begin} {words} {seen}");
+    }
+    assert_eq!(told.len(), 7, "{seen}");
+}
+
+#[test]
+fn an_attachment_that_is_none_is_told_without_the_words_of_a_programmer() {
+    let sink = Script::new().start();
+    let sandbox = queued(&sink, 1);
+    Rows::of(&sandbox).run("UPDATE email_messages SET attachments = '[1]'");
+    let seen = sandbox.mailq(&["send-batch"]);
+    let words = "expected an object with filename and storage_ref, at column 2";
+    assert!(seen.err.contains(words) && !seen.err.contains("struct"), "{seen}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::rows::Rows;
 use crate::support::sandbox::Sandbox;
+use crate::support::smtp_sink::Script;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -142,13 +143,38 @@ fn an_open_breaker_is_told() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let sandbox = Sandbox::with_smtp(port);
     sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
-    sandbox.mailq(&["send-batch"]).assert_code(75);
+    let run = sandbox.mailq(&["send-batch"]);
+    let words = format!("smarthost 127.0.0.1:{port} is out: connecting: ");
+    assert!(run.assert_code(75).err.contains(&words), "{run}");
+    assert!(sandbox.mailq(&["stats"]).out.contains(", 1 outage): connecting: "));
     let stats = sandbox.mailq(&["stats", "--json"]).assert_code(0).json();
     let breaker = &stats["breakers"][0];
     assert_eq!(breaker["open"], true, "{stats}");
     assert!(breaker["scope"].as_str().unwrap().contains(&port.to_string()), "{stats}");
     assert!(breaker["until"].as_i64() > breaker["since"].as_i64(), "{stats}");
     assert!(sandbox.mailq(&["stats"]).out.contains("is left alone until"));
+    let why = format!("due, but smarthost 127.0.0.1:{port} is left alone until ");
+    let show = sandbox.mailq(&["show", "1"]);
+    assert!(show.out.contains(&why) && show.out.contains("connecting"), "{show}");
+    // Another road is no reason for this one.
+    Rows::of(&sandbox).run("UPDATE mailq_breaker SET scope = 'elsewhere:25'");
+    assert!(sandbox.mailq(&["show", "1"]).out.contains("waiting for `mailq send-batch`"));
+}
+
+#[test]
+fn the_plot_is_of_ascii_where_the_locale_is() {
+    let sink = Script::new().start();
+    let sandbox = Sandbox::with_smtp(sink.port);
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    let seen = |locale: &str| {
+        let mut command = sandbox.mailq_command(&["stats"]);
+        command.env("LC_ALL", locale);
+        sandbox.run(command, b"").assert_code(0).out.clone()
+    };
+    let (plain, blocks) = (seen("C"), seen("C.UTF-8"));
+    assert!(plain.is_ascii() && plain.contains("....8 "), "{plain}");
+    assert!(blocks.contains("····█ ") && blocks.contains("in the last 24h"), "{blocks}");
 }
 
 /// The samples of one family of `stats --prometheus`.

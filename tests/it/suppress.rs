@@ -63,6 +63,12 @@ fn a_list_is_imported_whole_or_not_and_listed() {
     assert!(missing.err.contains("eve@example.com was not suppressed"), "{missing}");
     let wrong = sandbox.mailq(&["suppress", "add", "Ada <ada@example.com>"]);
     assert_eq!(wrong.code, 65, "{wrong}");
-    assert_eq!(sandbox.mailq(&["suppress", "import", "no-such-file"]).code, 66);
+    let gone = sandbox.mailq(&["suppress", "import", "no-such-file"]);
+    let begin = "mailq: suppress import no-such-file: ";
+    assert!(gone.assert_code(66).err.starts_with(begin) && !gone.err.contains('@'), "{gone}");
+    let many = sandbox.mailq_reading(&import, "x@\n".repeat(52));
+    assert!(many.err.contains("… and 2 more") && many.err.contains("52 bad lines"), "{many}");
+    let one = sandbox.mailq_reading(&import, "x@\n");
+    assert!(one.err.contains("stdin: 1 bad line, nobody is added"), "{one}");
     assert_eq!(sandbox.mailq(&["suppress"]).code, 64);
 }

@@ -17,8 +17,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Cursor, Read, Write};
 use std::path::Path;
 
-/// More bad lines than this are only counted.
-const MOST_TOLD: usize = 50;
+/// More bad lines, or warnings, than this are only counted.
+pub(super) const MOST_TOLD: usize = 50;
 
 /// Where good lines go.
 pub(super) type Take<'a> = dyn FnMut(Draft, Vec<Wanted>) -> Result<(), Fault> + 'a;
@@ -61,6 +61,11 @@ pub(super) fn read<'a>(
     let input = io::BufReader::new(Cursor::new(head).chain(input));
     match first {
         Some(b'{') => reading.json_lines(input)?,
+        Some(b'[') => {
+            let told = format!("--bulk {} is a JSON array", reading.name);
+            let hint = "JSON Lines: one object a line, not an array; jq -c '.[]' makes them";
+            return Err(Fault::new(Kind::Data, told).hint(hint).into());
+        }
         Some(_) => reading.csv_lines(input)?,
         None => {}
     }
@@ -78,8 +83,7 @@ impl Reading<'_, '_> {
             number += 1;
             let line = match std::str::from_utf8(&bytes) {
                 Ok(text) if text.trim().is_empty() => continue,
-                Ok(text) => json::read::<Line>(text.trim_end())
-                    .map_err(|e| e.to_string().replace(" at line 1 column ", ", at column ")),
+                Ok(text) => json::read::<Line>(text.trim_end()).map_err(|e| json::words(&e)),
                 Err(e) => Err(format!("is not UTF-8, at column {}", e.valid_up_to() + 1)),
             };
             if let Err(why) = self.line(line, |words| words.to_owned())? {
@@ -158,19 +162,23 @@ impl Reading<'_, '_> {
 
     fn end(self, skip_bad: Option<&Path>) -> Result<()> {
         let Reading { name, good, bad, skipped, house, .. } = self;
+        if bad > MOST_TOLD {
+            let level = if skipped.is_some() { Level::Warning } else { Level::Error };
+            house.context.output.say(level, &format!("{name}: … and {} more", bad - MOST_TOLD));
+        }
         if let Some(file) = skipped {
             let file = file.into_inner().map_err(|e| unwritable(e.error()))?;
             file.sync_all().map_err(|e| unwritable(&e))?;
         }
-        let lines = if bad == 1 { "line" } else { "lines" };
+        let lines = value::count(bad, "bad line");
         match skip_bad {
             Some(path) if bad > 0 && good > 0 => {
                 let path = path.display();
-                let words = format!("{name}: {bad} bad {lines} left out, and kept in {path}");
+                let words = format!("{name}: {lines} left out, and kept in {path}");
                 house.context.output.say(Level::Warning, &words);
             }
             _ if bad > 0 => {
-                let told = format!("{name}: {bad} bad {lines}, nothing is stored");
+                let told = format!("{name}: {lines}, nothing is stored");
                 let hint = match skip_bad {
                     Some(_) => "none of the lines is good",
                     None => {
@@ -216,16 +224,21 @@ fn columns(head: &csv::ByteRecord) -> Result<Vec<String>, String> {
         columns.push(name);
     }
     if !columns.iter().any(|column| matches!(column.as_str(), "to" | "cc" | "bcc")) {
-        return Err(format!("the head line has no column `to`, only {columns:?}"));
+        return Err(match columns.as_slice() {
+            [only] if only.contains([';', '\t']) => {
+                format!("the head line has one column, {only:?}: the separator is a comma")
+            }
+            _ => format!("the head line has no column `to`, only {columns:?}"),
+        });
     }
     Ok(columns)
 }
 
 /// The fields of a record as texts.
 fn texts<'r>(columns: &[String], record: &'r csv::ByteRecord) -> Result<Vec<&'r str>, String> {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     if record.len() != columns.len() {
-        let (has, head) = (count(record.len(), "field"), count(columns.len(), "column"));
+        let (has, head) =
+            (value::count(record.len(), "field"), value::count(columns.len(), "column"));
         return Err(format!("has {has}, and the head line has {head}"));
     }
     let text = |(column, field): (&String, &'r [u8])| {

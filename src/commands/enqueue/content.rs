@@ -123,6 +123,25 @@ pub(super) fn plain(
     parameters
 }
 
+/// What is odd about a subject and its text: nothing to read, or more lines than a subject has.
+pub(super) fn blanks(parameters: &Map<String, Value>, has_files: bool) -> Vec<String> {
+    let text = |key: &str| parameters.get(key).and_then(Value::as_str).unwrap_or_default().trim();
+    let subject = text("subject");
+    let mut warnings = Vec::new();
+    match (subject.is_empty(), text("body").is_empty() && text("html").is_empty() && !has_files) {
+        (true, true) => warnings.push("--subject and --body are empty: nothing is in the mail"),
+        (true, false) => warnings.push("--subject is empty"),
+        (false, true) => {
+            warnings.push("--body is empty or not given: only a subject is in the mail")
+        }
+        (false, false) => {}
+    }
+    if subject.contains(['\n', '\r']) {
+        warnings.push("--subject has more than one line: it is sent as one, with spaces between");
+    }
+    warnings.into_iter().map(str::to_owned).collect()
+}
+
 fn object(text: &str) -> Result<Map<String, Value>, Fault> {
     // `"$(cat FILE)"` hands a byte order mark on.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

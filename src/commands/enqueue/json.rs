@@ -2,6 +2,7 @@
 //!
 //! `serde_json` keeps the last of the values and loses the others in silence.
 
+use crate::templates::nearest;
 use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
@@ -14,6 +15,20 @@ use std::fmt;
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str::<Unrepeated>(text)?;
     serde_json::from_str(text)
+}
+
+/// What is wrong with a line of JSON, without the words of a programmer.
+pub(super) fn words(e: &serde_json::Error) -> String {
+    let words = e.to_string().replace(" at line 1 column ", ", at column ");
+    let Some(unknown) = words.strip_prefix("unknown field `") else { return words };
+    let mut quoted = unknown.split('`');
+    let key = quoted.next().unwrap_or_default();
+    let known: Vec<&str> = quoted.skip(1).step_by(2).collect();
+    let place = words.rsplit_once(", at ").map(|(_, at)| format!(", at {at}")).unwrap_or_default();
+    match nearest(key, known.iter().copied()) {
+        Some(like) => format!("unknown key `{key}`{place}: did you mean `{like}`?"),
+        None => format!("unknown key `{key}`{place}: the keys are {}", known.join(", ")),
+    }
 }
 
 /// Any JSON in which no object names a key twice. It keeps nothing of it: whether `serde_json` hands a long number on

@@ -12,7 +12,7 @@ pub use content::{Content, content, nothing_to_say};
 use super::{Context, value};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
-use crate::domain::message::Draft;
+use crate::domain::message::{BUILT_IN_TEMPLATE, Draft};
 use crate::exit;
 use crate::host;
 use crate::output::{Level, Unwritable};
@@ -131,13 +131,17 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
             take(draft, files)?;
         }
     }
-    for warning in warnings {
+    let more = warnings.len().saturating_sub(bulk::MOST_TOLD);
+    for warning in warnings.into_iter().take(bulk::MOST_TOLD) {
         if args.strict {
             return Err(Fault::new(Kind::Data, warning)
                 .hint("--strict makes warnings errors")
                 .into());
         }
         context.output.say(Level::Warning, &warning);
+    }
+    if more > 0 {
+        context.output.say(Level::Warning, &format!("… and {more} more"));
     }
     let limit = context.config.max_message_size();
     let spool = (!args.dry_run).then(|| Spool::new(context.config.spool(), Vec::new()));
@@ -256,8 +260,10 @@ impl Request {
         }
         let reply_to = self.reply_to.map(|text| fields::list("--reply-to", &[text])).transpose()?;
         let locale = self.locale.as_deref();
-        let parameters = Value::Object(self.parameters);
-        let mut parameters = parameters;
+        if self.template == BUILT_IN_TEMPLATE {
+            warnings.extend(content::blanks(&self.parameters, !self.wanted.is_empty()));
+        }
+        let mut parameters = Value::Object(self.parameters);
         let mut checked = house.templates.check(&self.template, locale, &parameters);
         if self.suppress_for.is_some() && checked.is_err() {
             // The count is known when the mail is stored; a template may need it.

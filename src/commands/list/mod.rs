@@ -105,7 +105,7 @@ fn table(found: &[Found], is_wide: bool) -> Table {
             continue;
         }
         cells[3] = value::span(now.saturating_sub(record.mail.created_at)).into();
-        cells[5] = shorten(&mail::recipients(record).join(", "), 60).into();
+        cells[5] = to_cell(&mail::recipients(record)).into();
         table.row(cells);
         if !error.is_empty() {
             table.note(Piece::new(error, Tone::Faint));
@@ -134,9 +134,29 @@ fn row(id: MailId, record: &Record) -> Vec<Piece> {
     ]
 }
 
+/// The first recipient, and how many more there are: in front, since it is the end of a cell that is cut.
+fn to_cell(recipients: &[String]) -> String {
+    let first = shorten(recipients.first().map_or("", String::as_str), 60);
+    match recipients.len() {
+        0 | 1 => first,
+        n => format!("+{} {first}", n - 1),
+    }
+}
+
 fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_says_how_many_more_recipients_there_are() {
+        let all = ["a@x", "b@x", "c@x"].map(str::to_owned);
+        assert_eq!([&all[..0], &all[..1], &all].map(to_cell), ["", "a@x", "+2 a@x"]);
     }
 }

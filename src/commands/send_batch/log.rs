@@ -59,7 +59,7 @@ impl Journal for Log {
 
     fn entry(&self, entry: &Entry) {
         let level = match entry.status {
-            Verdict::Sent => Level::Notice,
+            Verdict::Sent | Verdict::Suppressed => Level::Notice,
             Verdict::Deferred | Verdict::Unknown => Level::Warning,
             Verdict::Failed => Level::Error,
         };

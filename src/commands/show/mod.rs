@@ -7,20 +7,22 @@ use super::mail::Scene;
 use super::send_batch::{ready, scope_of};
 use super::{Context, named, value};
 use crate::domain::fault::{Fault, Kind};
-use crate::domain::message::{Mail, Record};
+use crate::domain::message::{Mail, MailId, Record};
 use crate::domain::state::Status;
 use crate::exit;
+use crate::host;
 use crate::output::{Page, Piece, Tone};
-use crate::store::{Access, Breaker};
+use crate::store::{Access, Store};
 use anyhow::Result;
 use clap::Args;
+use why::Obstacle;
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The mail's id.
-    #[arg(value_parser = value::text())]
-    id: String,
-    /// Show the mail as it would go out now: who gets it, subject and text.
+    /// The mails' ids; `-` reads them from stdin.
+    #[arg(required = true, value_parser = value::text())]
+    id: Vec<String>,
+    /// Show one mail as it would go out now: who gets it, subject and text.
     #[arg(long, conflicts_with_all = ["raw"])]
     rendered: bool,
     /// Print the bytes that would go out now, attachments and signature included.
@@ -29,34 +31,60 @@ pub struct ShowArgs {
 }
 
 pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
-    let id = named::id(&args.id)?;
+    let ids = named::read_ids(&args.id)?;
     let store = context.store(Access::Read)?;
-    let Some(record) = store.show(id)? else {
-        return Err(Fault::new(Kind::NoInput, format!("no mail {id}"))
-            .hint("it may be pruned; `mailq list` shows what is there")
-            .into());
-    };
     if args.raw || args.rendered {
+        let [id] = ids.as_slice() else {
+            return Err(Fault::new(Kind::Usage, "--raw and --rendered show one mail").into());
+        };
+        let record = store.show(*id)?.ok_or_else(|| gone(*id))?;
         let record = record
             .map_err(|why| Fault::new(Kind::Data, format!("mail {id} cannot be read: {why}")))?;
         drop(store);
         return if args.raw { raw(&record.mail, context) } else { rendered(&record.mail, context) };
     }
     let scene = Scene::of(context, &store)?;
+    let (mut is_first, mut missing) = (true, None);
+    for id in ids {
+        match store.show(id)? {
+            None => missing = missing.or(Some(id)),
+            Some(record) => {
+                if !is_first && !context.json {
+                    context.output.line("")?;
+                }
+                is_first = false;
+                show(id, &record, &scene, &store, context)?;
+            }
+        }
+    }
+    missing.map_or(Ok(exit::DONE), |id| Err(gone(id).into()))
+}
+
+fn gone(id: MailId) -> Fault {
+    Fault::new(Kind::NoInput, format!("no mail {id}"))
+        .hint("it may be pruned; `mailq list` shows what is there")
+}
+
+fn show(
+    id: MailId,
+    record: &Result<Record, String>,
+    scene: &Scene,
+    store: &Store,
+    context: &Context,
+) -> Result<()> {
     let history = store.history(id)?;
     if context.json {
-        let mut told = scene.json(id, &record);
+        let mut told = scene.json(id, record);
         told["history"] = story::json(&history);
         context.output.json(&told)?;
-        return Ok(exit::DONE);
+        return Ok(());
     }
     let mut page = Page::default();
-    match &record {
+    match record {
         Err(why) => page.line([format!("mail {id} cannot be read: {why}").into()]),
         Ok(record) => {
-            let road = scope_of(&context.config, &record.mail.queue);
-            let breaker = store.open_breaker(&road, scene.now)?;
-            for (name, value) in lines(record, breaker.as_ref(), &scene) {
+            let obstacle = obstacle(&record.mail.queue, store, context)?;
+            for (name, value) in lines(record, &obstacle, scene) {
                 let tone = match (name, record.status) {
                     ("why", Status::Failed) => Tone::Bad,
                     ("why", Status::Sent) => Tone::Good,
@@ -69,8 +97,15 @@ pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
         }
     }
     story::tell(&history, &mut page);
+    if let Ok(record) = record
+        && record.status == Status::Failed
+    {
+        page.line([]);
+        let name = Piece::new(format!("{:<14} ", "next"), Tone::Faint);
+        page.hanging(15, [name, Piece::new(why::next(record), Tone::Title)]);
+    }
     context.output.page(&page)?;
-    Ok(exit::DONE)
+    Ok(())
 }
 
 /// The bytes of a mail, to the last of them.
@@ -107,14 +142,23 @@ fn rendered(mail: &Mail, context: &Context) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-fn lines(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> Vec<(&'static str, String)> {
+/// What keeps the mails of `queue` back, even when they are due.
+fn obstacle(queue: &str, store: &Store, context: &Context) -> Result<Obstacle, Fault> {
+    let (config, now) = (&context.config, host::now_ms());
+    Ok(Obstacle {
+        breaker: store.open_breaker(&scope_of(config, queue), now)?,
+        limited: store.limited(queue, &config.rates(queue), now)?,
+    })
+}
+
+fn lines(record: &Record, obstacle: &Obstacle, scene: &Scene) -> Vec<(&'static str, String)> {
     let mail = &record.mail;
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
     let moment = |value: Option<i64>| value.map_or("-".into(), value::show_moment);
     let mut lines = vec![
         ("mail", mail.id.to_string()),
         ("status", record.status.to_string()),
-        ("why", why::why(record, breaker, scene)),
+        ("why", why::why(record, obstacle, scene)),
         ("queue", mail.queue.clone()),
         ("from", text(&mail.from)),
         ("to", mail.to.clone()),

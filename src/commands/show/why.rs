@@ -5,10 +5,17 @@ use crate::commands::value;
 use crate::domain::message::Record;
 use crate::domain::state::Status;
 use crate::host;
-use crate::store::Breaker;
+use crate::store::{Breaker, Limited};
 
-/// Why `record` is where it is, and what comes next. `breaker`: its smarthost is left alone.
-pub fn why(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> String {
+/// What keeps a queue's mails back that are due.
+#[derive(Default)]
+pub struct Obstacle {
+    pub breaker: Option<Breaker>,
+    pub limited: Option<Limited>,
+}
+
+/// Why `record` is where it is, and what comes next.
+pub fn why(record: &Record, obstacle: &Obstacle, scene: &Scene) -> String {
     let (mail, now) = (&record.mail, scene.now);
     let error = record.error_message.as_deref().unwrap_or("no reason was recorded");
     match record.status {
@@ -19,11 +26,9 @@ pub fn why(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> String 
         Status::Failed => {
             let failure = record.failure.as_deref().unwrap_or("failed");
             let others = match mail.delivered.len() {
-                0 => String::new(),
-                n => format!(
-                    "; {n} recipients have it, and `mailq retry {}` asks only the others",
-                    mail.id
-                ),
+                0 => "",
+                1 => "; 1 recipient has it, and a retry asks only the others",
+                n => &format!("; {n} recipients have it, and a retry asks only the others"),
             };
             format!("{failure}: {error}{others}")
         }
@@ -53,14 +58,20 @@ pub fn why(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> String 
                 n => format!("attempt {n} did not work, the next is due {due}: {error}"),
             }
         }
-        Status::Pending => match breaker {
-            Some(one) => format!(
-                "due, but smarthost {} is left alone until {}: {}; when that is mended: mailq check",
-                one.scope,
-                value::show_moment(one.until),
-                one.reason
-            ),
-            None => format!(
+        Status::Pending => match (&obstacle.breaker, &obstacle.limited) {
+            (Some(one), _) => {
+                let until = value::show_moment(one.until);
+                format!(
+                    "due, but smarthost {} is left alone until {until}: {}; when that is mended: mailq check",
+                    one.scope,
+                    one.words()
+                )
+            }
+            (None, Some(Limited { queue, rate, until })) => {
+                let until = value::show_moment(*until);
+                format!("due, but queue {queue} has met its rate, {rate}, and may go on at {until}")
+            }
+            (None, None) => format!(
                 "due, and waiting for `mailq send-batch`{}",
                 record
                     .error_message
@@ -68,5 +79,32 @@ pub fn why(record: &Record, breaker: Option<&Breaker>, scene: &Scene) -> String 
                     .map_or(String::new(), |error| format!("; last error: {error}"))
             ),
         },
+    }
+}
+
+/// What to do about a FAILED mail.
+pub fn next(record: &Record) -> String {
+    let retry = format!("mailq retry {}", record.mail.id);
+    let error = record.error_message.as_deref().unwrap_or_default();
+    match record.failure.as_deref().unwrap_or_default() {
+        // No command changes what a mail was enqueued with.
+        "render" if error.contains("the parameter `") => format!(
+            "let the template say {{{{optional …}}}} or {{{{default … \"…\"}}}}, then: {retry}; or enqueue it again with the parameter"
+        ),
+        "render" => format!("correct the template, then: {retry}"),
+        "attachment" => format!("put the file right, then: {retry}; or enqueue it again"),
+        "invalid" => {
+            format!("enqueue it again, corrected; where the configuration was wrong: {retry}")
+        }
+        "rejected" => {
+            format!("enqueue it again to the right address; where the server was wrong: {retry}")
+        }
+        "suppressed" => format!("if they are to get it: mailq suppress remove ADDR, then: {retry}"),
+        "unknown-outcome" => {
+            format!("ask the server for its message id; if it has no such mail: {retry}")
+        }
+        "worker-lost" => format!("find out what ended its senders (memory, a kill), then: {retry}"),
+        "expired" => format!("if it is still of use: {retry}"),
+        _ => format!("when the cause is gone: {retry}"),
     }
 }

@@ -1,7 +1,7 @@
 //! The figures as a page for a browser: one file that needs no other, light and dark, wide and narrow.
 
 use super::{Figures, percent, percentiles, plot, shown_seconds};
-use crate::commands::value;
+use crate::commands::{hold, value};
 use crate::config::units;
 use crate::store::{QueueStats, first_hour};
 
@@ -40,13 +40,11 @@ fn header(figures: &Figures, body: &mut String) {
     for (scope, breaker) in &figures.roads {
         if let Some(one) = breaker.as_ref().filter(|one| figures.is_open(one)) {
             let until = value::show_moment(one.until);
-            notice("bad", format!("{scope} is left alone until {until}: {}", one.reason));
+            notice("bad", format!("{scope} is left alone until {until}: {}", one.words()));
         }
     }
     for held in figures.stats.queues.iter().filter_map(|one| one.held.as_ref()) {
-        let reason = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let since = value::show_moment(held.since);
-        notice("warning", format!("queue {} is held since {since}{reason}", held.queue));
+        notice("warning", hold::words(held));
     }
 }
 

@@ -1,12 +1,15 @@
 //! Small plots: a row of blocks for a terminal, bars for a page.
 
-/// One block a number, the largest one full.
-pub fn blocks(numbers: &[u64]) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// One block a number, the largest one full; a digit from 1 to 8 where the locale has no blocks.
+pub fn blocks(numbers: &[u64], is_ascii: bool) -> String {
+    let (nothing, blocks) = match is_ascii {
+        true => ('.', ['1', '2', '3', '4', '5', '6', '7', '8']),
+        false => ('·', ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']),
+    };
     let most = numbers.iter().copied().max().unwrap_or_default().max(1);
     let block = |number: u64| match number {
-        0 => '·',
-        number => BLOCKS[(u128::from(number) * 7 / u128::from(most)) as usize],
+        0 => nothing,
+        number => blocks[(u128::from(number) * 7 / u128::from(most)) as usize],
     };
     numbers.iter().map(|number| block(*number)).collect()
 }
@@ -39,9 +42,10 @@ mod tests {
 
     #[test]
     fn the_largest_number_is_full_and_nothing_is_a_dot() {
-        assert_eq!(blocks(&[0, 1, 4, 8]), "·▁▄█");
-        assert_eq!(blocks(&[0, 0]), "··");
-        assert_eq!(blocks(&[u64::MAX, 1]), "█▁");
-        assert_eq!(blocks(&[]), "");
+        assert_eq!(blocks(&[0, 1, 4, 8], false), "·▁▄█");
+        assert_eq!(blocks(&[0, 1, 4, 8], true), ".148");
+        assert_eq!(blocks(&[0, 0], false), "··");
+        assert_eq!(blocks(&[u64::MAX, 1], false), "█▁");
+        assert_eq!(blocks(&[], false), "");
     }
 }

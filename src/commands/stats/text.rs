@@ -1,8 +1,8 @@
 //! The figures for a person at a terminal: one screen.
 
 use super::{Figures, percent, percentiles, plot, shown_seconds};
-use crate::commands::value;
-use crate::config::units;
+use crate::commands::{hold, value};
+use crate::config::{self, units};
 use crate::output::{Page, Piece, Table, Tone};
 use crate::store::{QueueStats, Recent};
 
@@ -57,10 +57,7 @@ fn queues(figures: &Figures, is_wide: bool, page: &mut Page) {
     }
     page.table(table);
     for held in stats.queues.iter().filter_map(|one| one.held.as_ref()) {
-        let since = value::show_moment(held.since);
-        let reason = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let words = format!("queue {} is held since {since}{reason}", held.queue);
-        page.hanging(2, [Piece::new(words, Tone::Warning)]);
+        page.hanging(2, [Piece::new(hold::words(held), Tone::Warning)]);
     }
 }
 
@@ -97,7 +94,12 @@ fn recent(figures: &Figures, page: &mut Page) {
     let stats = &figures.stats;
     let recent = &stats.recent;
     page.line([]);
-    page.line([Piece::new(format!("in the last {}", units::human(figures.since)), Tone::Title)]);
+    // A day is asked for as 24h, the default.
+    let since = match figures.since.as_secs() {
+        86_400 => "24h".to_owned(),
+        _ => units::human(figures.since),
+    };
+    page.line([Piece::new(format!("in the last {since}"), Tone::Title)]);
     let ratio = recent.failed_ratio.map_or("-".to_owned(), percent);
     let (sent, failed) = (recent.sent, recent.failed);
     entry(page, "finished", [format!("{sent} SENT, {failed} FAILED ({ratio})").into()]);
@@ -108,7 +110,10 @@ fn recent(figures: &Figures, page: &mut Page) {
     entry(page, "sent per minute", [number(recent.sent_per_minute).into()]);
     let hours = recent.sent_by_hour;
     let most = hours.iter().max().copied().unwrap_or_default();
-    let plot = format!("{} (at most {most} an hour, now last)", plot::blocks(&hours));
+    let plot = format!(
+        "{} (at most {most} an hour, now last)",
+        plot::blocks(&hours, config::has_plain_locale())
+    );
     entry(page, "sent, 24 h", [plot.into()]);
     let oldest = stats.oldest_due_age_ms.map_or("-".to_owned(), value::span);
     entry(page, "oldest due mail", [oldest.into()]);
@@ -120,11 +125,11 @@ fn roads(figures: &Figures, page: &mut Page) {
         let words = match breaker {
             Some(one) if figures.is_open(one) => Piece::new(
                 format!(
-                    "{scope} is left alone until {} (out since {}, {} outages): {}",
+                    "{scope} is left alone until {} (out since {}, {}): {}",
                     value::show_moment(one.until),
                     value::show_moment(one.since),
-                    one.outages,
-                    one.reason
+                    value::count(one.outages as usize, "outage"),
+                    one.words()
                 ),
                 Tone::Bad,
             ),

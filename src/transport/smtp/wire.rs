@@ -353,8 +353,11 @@ fn resolve(
     }
     let name = host.to_owned();
     let look_up = move || (name.as_str(), port).to_socket_addrs().map(Vec::from_iter);
-    aside("resolve", until, stop, look_up)?
-        .map_err(|error| Answer::Lost(format!("{host} cannot be resolved: {}", words_of(&error))))
+    aside("resolve", until, stop, look_up)?.map_err(|error| {
+        let words = words_of(&error);
+        let words = words.trim_start_matches("failed to lookup address information: ");
+        Answer::Lost(format!("{host} cannot be resolved: {words}"))
+    })
 }
 
 pub(super) fn waited(begun: Instant) -> Duration {
