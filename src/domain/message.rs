@@ -94,6 +94,9 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
+/// What `Mail::refused` says of a recipient who is suppressed begins with this word, a server's words with a code.
+pub const SUPPRESSED: &str = "suppressed";
+
 /// The name of the built-in template that serves `--subject`, `--body` and `--html`.
 pub const BUILT_IN_TEMPLATE: &str = "message";
 
@@ -122,7 +125,7 @@ pub struct Mail {
     pub message_id: String,
     /// Addresses that have the mail already.
     pub delivered: Vec<String>,
-    /// Addresses that the server refused for good, with its words.
+    /// Addresses that the server refused for good, with its words, and those that are suppressed.
     pub refused: BTreeMap<String, String>,
 }
 
