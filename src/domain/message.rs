@@ -39,6 +39,8 @@ pub struct Draft {
     pub max_attempts: Option<u32>,
     /// `None`: now.
     pub next_attempt_at: Option<i64>,
+    /// The time that was named, as against one so long from now.
+    pub named_at: Option<i64>,
     pub expires_at: Option<i64>,
     pub idempotency_key: Option<String>,
     /// Repeats of its key and template within this time are counted, not stored.
