@@ -3,7 +3,7 @@
 use super::{Context, send_batch};
 use crate::config::{Dkim, Road};
 use crate::dkim::Signers;
-use crate::domain::fault::{Fault, Kind};
+use crate::domain::fault::{Fault, Kind, folder_of};
 use crate::exit;
 use crate::output::Level;
 use crate::store::{self, Access};
@@ -76,7 +76,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<u8> {
 
 /// The spool must take files, or not be there yet in a place that takes it.
 fn spool(dir: &Path) -> Result<(), Fault> {
-    let place = if dir.exists() { dir } else { dir.parent().unwrap_or(Path::new("/")) };
+    let place = if dir.exists() { dir } else { folder_of(dir) };
     let is_ready =
         fs::metadata(place).is_ok_and(|meta| meta.is_dir() && !meta.permissions().readonly());
     match is_ready {

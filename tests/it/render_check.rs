@@ -57,6 +57,15 @@ fn check_looks_at_everything() {
 }
 
 #[test]
+fn a_database_without_a_folder_in_its_name_is_in_this_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("config.toml", "transport.kind = \"file\"\ntransport.directory = \"out\"\n");
+    let seen = sandbox.mailq(&["--db", "bare.db", "check", "--create", "--offline"]);
+    assert!(seen.code == 0 && seen.out.contains("ok       spool: bare.db-spool"), "{seen}");
+    assert!(sandbox.path("bare.db").exists(), "{seen}");
+}
+
+#[test]
 fn check_names_each_problem_and_ends_with_its_code() {
     let sandbox = Sandbox::new();
     let seen = sandbox.mailq(&["check"]);
