@@ -57,6 +57,10 @@ pub struct Stats {
     pub recent: Recent,
     /// The commonest first.
     pub reasons: Vec<Reason>,
+    /// How many reasons there are beside them.
+    pub reasons_untold: u64,
+    /// `reasons` are those of so many mails that FAILED last; `None`: of all since then.
+    pub reasons_of_last: Option<u64>,
     /// The latest first.
     pub failures: Vec<Fallen>,
     /// When a server last took a mail, in milliseconds since 1970.
@@ -131,7 +135,9 @@ fn counts(conn: &Connection, now: i64) -> Result<BTreeMap<String, QueueStats>, r
             match text(1)?.as_str() {
                 "SENDING" => one.sending = mails,
                 "SENT" => one.sent = mails,
-                _ => one.failed = mails,
+                "FAILED" => one.failed = mails,
+                // Of the FAILED, those that were cancelled.
+                _ => {}
             }
         }
     }
