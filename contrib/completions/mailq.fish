@@ -132,7 +132,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand stats" -s q -l quiet -d 'Say
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l queue -d 'Only mails of this queue' -r
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l to -d 'Only mails to an address with this text in it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l template -d 'Only mails with this template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l key -d 'Only the mail with this idempotency key' -r
@@ -164,7 +164,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand show" -s q -l quiet -d 'Say 
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l queue -d 'Only mails of this queue' -r
-complete -c mailq -n "__fish_mailq_using_subcommand retry" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l to -d 'Only mails to an address with this text in it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l template -d 'Only mails with this template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l key -d 'Only the mail with this idempotency key' -r
@@ -180,7 +180,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand retry" -s q -l quiet -d 'Say
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l queue -d 'Only mails of this queue' -r
-complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l failure -d 'Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …)' -r
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l to -d 'Only mails to an address with this text in it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l template -d 'Only mails with this template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l key -d 'Only the mail with this idempotency key' -r

@@ -43,7 +43,8 @@ use source::Library;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use trouble::{Trouble, nearest};
+use trouble::Trouble;
+pub use trouble::nearest;
 
 type Known = Arc<Result<Compiled, Trouble>>;
 

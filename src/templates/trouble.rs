@@ -72,10 +72,7 @@ impl std::fmt::Display for Place {
 }
 
 /// The candidate that is most like `wanted`, if one is like enough to be meant by it.
-pub(super) fn nearest<'a>(
-    wanted: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let enough = match wanted.chars().count() {
         // Every other single letter is one slip away.
         0 | 1 => 0,
