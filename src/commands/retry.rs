@@ -3,6 +3,7 @@
 use super::Context;
 use super::named::{Deed, Intervention, Targets};
 use crate::host;
+use crate::output::Level;
 use crate::store::Retried;
 use anyhow::Result;
 use clap::Args;
@@ -17,6 +18,15 @@ pub fn run(args: &RetryArgs, context: &Context) -> Result<u8> {
     let retry = Intervention { key: "retried", takes: "only FAILED and PENDING mails are retried" };
     retry.run(&args.targets, context, |store, ids| {
         let told = store.retry(ids, host::now_ms())?;
+        for (id, _) in told.iter().filter(|(_, what)| *what == Retried::Again) {
+            let Some(Ok(record)) = store.show(*id)? else { continue };
+            for who in store.suppressed_of(&record.mail)? {
+                let words = format!(
+                    "mail {id}: {who} is still suppressed and gets nothing; `mailq suppress remove {who}` ends that"
+                );
+                context.output.say(Level::Warning, &words);
+            }
+        }
         Ok(told.into_iter().map(|(id, what)| (id, deed(what))).collect())
     })
 }

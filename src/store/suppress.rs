@@ -60,6 +60,20 @@ impl Store {
         })
     }
 
+    /// Those who are still to get `mail` and are suppressed.
+    pub fn suppressed_of(&self, mail: &Mail) -> Result<Vec<Address>, Fault> {
+        self.read(|conn| {
+            let mut look_up = conn.prepare_cached(LOOK_UP)?;
+            let mut found = Vec::new();
+            for one in waiting(mail) {
+                if look_up.exists([one.folded()])? {
+                    found.push(one);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     /// Shows `look` all that are suppressed, in order, one by one.
     pub fn suppressed(
         &self,

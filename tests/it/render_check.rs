@@ -111,6 +111,10 @@ fn a_template_tells_what_it_needs() {
     sandbox.template("bill", "Bill {{number}}", "{{customer.name}} {{default note \"-\"}}", None);
     let seen = sandbox.mailq(&["render", "--template", "bill", "--needs"]);
     assert_eq!(seen.assert_code(0).out, "number\ncustomer.name\nnote (optional)\n");
+    let list = "{{#each items}}{{name}}{{#if (optional url)}}{{url}}{{/if}}{{/each}}";
+    sandbox.template("goods", "Goods", list, None);
+    let seen = sandbox.mailq(&["render", "--template", "goods", "--needs"]);
+    assert_eq!(seen.assert_code(0).out, "items\nitems[].name\nitems[].url (optional)\n");
     let json = sandbox.mailq(&["render", "--template", "message", "--needs", "--json"]);
     assert_eq!(
         json.assert_code(0).json(),

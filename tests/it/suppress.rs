@@ -33,6 +33,12 @@ fn the_suppressed_get_nothing_and_the_others_their_mail() {
     assert!(text(2, "refused").contains("suppressed: asked to"));
     assert!(sandbox.mailq(&["show", "2"]).out.contains("BOB.B@example.com: suppressed: asked to"));
     sandbox.mailq(&["wait", "2"]).assert_code(0);
+    let still = sandbox.mailq(&["retry", "1"]);
+    let told = "warning: mail 1: bob.b@example.com is still suppressed and gets nothing; \
+                `mailq suppress remove bob.b@example.com` ends that";
+    assert!(still.code == 0 && still.err.contains(told), "{still}");
+    sandbox.mailq(&["send-batch"]).assert_code(0);
+    assert_eq!(text(1, "failure"), "suppressed");
     // Let go again, a retry reaches him.
     sandbox.mailq(&["suppress", "remove", "bob.b@example.com"]).assert_code(0);
     sandbox.mailq(&["retry", "1"]).assert_code(0);
