@@ -128,6 +128,11 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
             let mut told = Vec::new();
             let (draft, files) = Request::of(args, &house)?.check(&house, &mut told)?;
             warnings.extend(told);
+            // A corrected template may mend it before it is sent.
+            let locale = draft.locale.as_deref();
+            if let Err(why) = house.templates.render(&draft.template, locale, &draft.parameters) {
+                warnings.insert(format!("as it is, this mail would be FAILED `render`: {why}"));
+            }
             take(draft, files)?;
         }
     }
