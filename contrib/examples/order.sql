@@ -1,5 +1,7 @@
 -- An order and the mail about it, in one transaction:  sqlite3 app.db <order.sql
 .timeout 10000
+-- Without this the shell goes on after a statement that failed, and commits the rest.
+.bail on
 CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, buyer TEXT NOT NULL);
 
 BEGIN IMMEDIATE;

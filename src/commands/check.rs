@@ -3,7 +3,7 @@
 use super::{Context, send_batch, value};
 use crate::config::{Dkim, Road, program};
 use crate::dkim::Signers;
-use crate::domain::fault::{Fault, Kind, words_of};
+use crate::domain::fault::{Fault, Kind, folder_of, words_of};
 use crate::domain::outcome::{Phase, Trouble};
 use crate::exit;
 use crate::host;
@@ -122,7 +122,7 @@ fn program(name: &str) -> Result<String, Fault> {
 
 /// `dir` must take files, or not be there yet in a place that takes it.
 fn takes_files(dir: &Path) -> Result<(), Fault> {
-    let place = dir.ancestors().find(|place| place.exists()).unwrap_or(Path::new("/"));
+    let place = dir.ancestors().find(|place| place.exists()).unwrap_or(folder_of(dir));
     let is_ready =
         fs::metadata(place).is_ok_and(|meta| meta.is_dir() && !meta.permissions().readonly());
     match is_ready {

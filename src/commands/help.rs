@@ -120,7 +120,7 @@ Examples:
 
 pub const SUPPRESS: &str = "\
 A mail that only suppressed people are left to get becomes FAILED `suppressed`; where there
-are others, they get it, and those are recorded as refused. Upper and lower case are the same.
+are others, they get it and the mail is SENT; `show` says who was left out. Upper and lower case are the same.
 
 Examples:
   mailq suppress add ada@example.com --reason 'asked by phone'

@@ -21,6 +21,7 @@ pub struct HoldArgs {
 pub fn run(args: &HoldArgs, context: &Context) -> Result<u8> {
     args.queue.iter().try_for_each(|name| named::queue(name))?;
     let mut store = context.store(Access::Write)?;
+    named::warn_of_unknown(&args.queue, &store, context)?;
     for queue in &args.queue {
         let was_held = store.hold(queue, args.reason.as_deref(), host::now_ms())?;
         if context.json {

@@ -135,7 +135,12 @@ impl Context {
         {
             self.output.say(Level::Warning, &warning);
         }
-        Store::open(path, access)
+        let store = Store::open(path, access)?;
+        if let Some([from, to]) = store.upgraded {
+            let words = format!("database {}: schema version {from} became {to}", path.display());
+            self.output.say(Level::Notice, &words);
+        }
+        Ok(store)
     }
 }
 

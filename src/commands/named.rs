@@ -3,11 +3,12 @@
 use super::{Context, value};
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{MailId, is_name};
-use crate::domain::state::Status;
+use crate::domain::state::{Failure, Status};
 use crate::exit;
 use crate::host;
 use crate::output::Level;
 use crate::store::{Access, Filter, Store};
+use crate::templates::nearest;
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -20,9 +21,10 @@ pub struct Which {
     status: Vec<Status>,
     /// Only mails of this queue.
     #[arg(long, value_name = "QUEUE", value_parser = value::text())]
-    queue: Vec<String>,
-    /// Only FAILED mails with this reason (`rejected`, `exhausted`, `render`, …).
-    #[arg(long, value_name = "REASON", value_parser = value::text())]
+    pub queue: Vec<String>,
+    /// Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`,
+    /// `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`.
+    #[arg(long, value_name = "REASON", value_parser = value::read(failure))]
     failure: Vec<String>,
     /// Only mails to an address with this text in it.
     #[arg(long, value_name = "TEXT", value_parser = value::text())]
@@ -83,6 +85,17 @@ impl Which {
 fn status(word: &str) -> Result<Status, String> {
     Status::from_word(&word.to_ascii_uppercase())
         .ok_or_else(|| "is PENDING, SENDING, SENT or FAILED".to_owned())
+}
+
+fn failure(word: &str) -> Result<String, String> {
+    let words = Failure::ALL.map(Failure::word);
+    match words.contains(&word) {
+        true => Ok(word.to_owned()),
+        false => Err(match nearest(word, words) {
+            Some(like) => format!("is no reason; did you mean `{like}`?"),
+            None => format!("is no reason; these are {}", words.join(", ")),
+        }),
+    }
 }
 
 /// The mails that an intervention is about.
@@ -169,7 +182,10 @@ impl Targets {
                 .into());
         }
         if ids.is_empty() {
-            let found = context.store(Access::Read)?.ids(&which.filter(None)?)?;
+            let store = context.store(Access::Read)?;
+            warn_of_unknown(&which.queue, &store, context)?;
+            let found = store.ids(&which.filter(None)?)?;
+            drop(store);
             if !yes {
                 return Err(Fault::new(Kind::Usage, format!("{} mails match", found.len()))
                     .hint("add --yes to go on, or look first: mailq list")
@@ -209,6 +225,26 @@ pub fn queue(name: &str) -> Result<(), Fault> {
         false => Err(Fault::new(Kind::Usage, format!("{name:?} is no name of a queue"))
             .hint("use letters, digits, _ - and ., at most 64")),
     }
+}
+
+/// Warns of each of `names` that is no queue: neither configured nor one that has, or had, a mail.
+pub fn warn_of_unknown(names: &[String], store: &Store, context: &Context) -> Result<(), Fault> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut known = store.queue_names()?;
+    known.extend(context.config.queues().iter().cloned());
+    known.insert("default".to_owned());
+    for name in names.iter().filter(|name| !known.contains(*name)) {
+        let like = nearest(name, known.iter().map(String::as_str))
+            .map(|like| format!("; did you mean {like:?}?"));
+        let words = format!(
+            "no queue {name:?} is configured, and none has a mail{}",
+            like.unwrap_or_default()
+        );
+        context.output.say(Level::Warning, &words);
+    }
+    Ok(())
 }
 
 /// Reads the id of a mail.

@@ -6,6 +6,7 @@ use super::{send_batch, value};
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
 use crate::host;
+use crate::output::Level;
 use crate::store::{Breaker, Retried, Store};
 use anyhow::Result;
 use clap::Args;
@@ -21,6 +22,15 @@ pub fn run(args: &RetryArgs, context: &Context) -> Result<u8> {
     retry.run(&args.targets, context, |store, ids| {
         let now = host::now_ms();
         let told = store.retry(ids, now)?;
+        for (id, _) in told.iter().filter(|(_, what)| *what == Retried::Again) {
+            let Some(Ok(record)) = store.show(*id)? else { continue };
+            for who in store.suppressed_of(&record.mail)? {
+                let words = format!(
+                    "mail {id}: {who} is still suppressed and gets nothing; `mailq suppress remove {who}` ends that"
+                );
+                context.output.say(Level::Warning, &words);
+            }
+        }
         let mut open = store.breakers()?;
         open.retain(|one| one.tripped_at <= now && now < one.until);
         let each = told

@@ -2,7 +2,7 @@
 
 mod log;
 
-use super::{Context, hold, hook, value};
+use super::{Context, hold, hook, named, value};
 use crate::config::{self, Config, Dkim, Road};
 use crate::delivery::{self, Lane, Plan, RelayMaker, Summary, Workshop};
 use crate::dkim::{Signer, Signers};
@@ -80,6 +80,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     }
     let plan = plan(&args, &context.config, &stop);
     let mut store = context.store(Access::Write)?;
+    named::warn_of_unknown(&args.queue, &store, context)?;
     let log = Log::new(&store, &args, context)?;
     let summary = delivery::run(&mut store, &plan, &workshop, &stop, &log)?;
     drop(log);

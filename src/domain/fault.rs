@@ -96,6 +96,16 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// The folder that `path` lies in. Of a bare name it is the present one, where `Path::parent` gives an empty path that
+/// nothing opens.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
 /// What the system says about an error: in words, without "(os error N)".
 pub fn words_of(error: &io::Error) -> String {
     let words = error.to_string();

@@ -39,6 +39,8 @@ pub struct Draft {
     pub max_attempts: Option<u32>,
     /// `None`: now.
     pub next_attempt_at: Option<i64>,
+    /// The time that was named, as against one so long from now.
+    pub named_at: Option<i64>,
     pub expires_at: Option<i64>,
     pub idempotency_key: Option<String>,
     /// Repeats of its key and template within this time are counted, not stored.
@@ -95,6 +97,9 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
+/// What `Mail::refused` says of a recipient who is suppressed begins with this word, a server's words with a code.
+pub const SUPPRESSED: &str = "suppressed";
+
 /// The name of the built-in template that serves `--subject`, `--body` and `--html`.
 pub const BUILT_IN_TEMPLATE: &str = "message";
 
@@ -123,7 +128,7 @@ pub struct Mail {
     pub message_id: String,
     /// Addresses that have the mail already.
     pub delivered: Vec<String>,
-    /// Addresses that the server refused for good, with its words.
+    /// Addresses that the server refused for good, with its words, and those that are suppressed.
     pub refused: BTreeMap<String, String>,
 }
 

@@ -4,7 +4,7 @@
 //! a stray copy for the sweep, never half a file under a digest.
 
 use super::{CHUNK, LONGEST_ERROR, Spool, Stamp, digest_of, open_regular};
-use crate::domain::fault::{Fault, Kind, Need, one_line, words_of};
+use crate::domain::fault::{Fault, Kind, Need, folder_of, one_line, words_of};
 use crate::domain::message::{Attachment, SPOOL_SCHEME, hexadecimal};
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -194,7 +194,7 @@ fn make_shared(dir: &Path) -> io::Result<()> {
         .read(true)
         .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
         .open(dir)?;
-    lend(&folder, dir.parent().unwrap_or(dir));
+    lend(&folder, folder_of(dir));
     let mode = folder.metadata()?.permissions().mode();
     if mode & SET_GROUP_ID == 0 {
         // Without the bit its files belong to the group of whoever makes them, which is well where that is one user.

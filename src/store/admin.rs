@@ -1,7 +1,7 @@
 //! What an admin does to single mails: `retry` and `cancel`.
 
 use super::counter::{Counter, Counts};
-use super::{Store, row};
+use super::{Store, recent, row};
 use crate::domain::fault::Fault;
 use crate::domain::message::MailId;
 use crate::domain::state::{Event, Failure, Status, leads};
@@ -36,6 +36,13 @@ impl Store {
     /// Gives FAILED mails another chance, with all their attempts, and makes PENDING ones due now.
     pub fn retry(&mut self, ids: &[MailId], now: i64) -> Result<Vec<(MailId, Retried)>, Fault> {
         self.one_by_one(ids, |tx, id, _| {
+            let cancelled: Option<(Option<String>, i64)> = tx
+                .prepare_cached(
+                    "SELECT queue, finished_at FROM email_messages \
+                     WHERE id = ?1 AND status = 'FAILED' AND failure = 'cancelled' AND finished_at IS NOT NULL",
+                )?
+                .query_row([id.0], |found| Ok((row::lossy(found, 0)?, found.get(1)?)))
+                .optional()?;
             let again = tx
                 .prepare_cached(
                     "UPDATE email_messages SET status = 'PENDING', attempt_count = 0, reap_count = 0, failure = NULL, \
@@ -44,6 +51,9 @@ impl Store {
                 )?
                 .execute(named_params! { ":now": now, ":id": id.0 })?;
             if again == 1 {
+                if let Some((queue, at)) = cancelled {
+                    recent::count_cancelled(tx, &queue.unwrap_or_default(), at, -1)?;
+                }
                 return Ok(Retried::Again);
             }
             let hastened = tx
@@ -73,7 +83,9 @@ impl Store {
                 )
                 .optional()?;
             if let Some(queue) = queue {
-                counts.add(Counter::Failed, &queue.unwrap_or_default(), cancelled, 1);
+                let queue = queue.unwrap_or_default();
+                counts.add(Counter::Failed, &queue, cancelled, 1);
+                recent::count_cancelled(tx, &queue, now, 1)?;
                 return Ok(Cancelled::Done);
             }
             Ok(state(tx, id)?.map_or(Cancelled::Missing, Cancelled::Refused))

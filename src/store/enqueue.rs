@@ -4,6 +4,7 @@ use super::repeats::{self, Verdict};
 use super::{Store, row};
 use crate::domain::fault::{Fault, Kind, one_line};
 use crate::domain::message::{Draft, Mail, MailId};
+use chrono::DateTime;
 use rusqlite::{OptionalExtension, Transaction, named_params};
 use serde_json::Value;
 use std::borrow::Borrow;
@@ -75,11 +76,17 @@ fn store_one(
         }
         repeats::free_key(tx, key)?;
     } else if let Some(key) = &draft.idempotency_key {
-        let sql =
-            format!("SELECT {} FROM email_messages WHERE idempotency_key = ?1", row::MAIL_COLUMNS);
-        let found = tx.prepare_cached(&sql)?.query_row([key], row::mail).optional()?;
-        if let Some((id, mail)) = found {
-            return Ok(same_content(draft, id, mail, key).map(|()| Enqueued {
+        let sql = format!(
+            "SELECT {}, attempt_count = 0 OR attempt_count = 1 AND status IN ('SENT', 'FAILED') AS is_first_time \
+             FROM email_messages WHERE idempotency_key = ?1",
+            row::MAIL_COLUMNS
+        );
+        let found = tx
+            .prepare_cached(&sql)?
+            .query_row([key], |found| Ok((row::mail(found)?, found.get("is_first_time")?)))
+            .optional()?;
+        if let Some(((id, mail), is_first_time)) = found {
+            return Ok(same_content(draft, id, mail, is_first_time, key).map(|()| Enqueued {
                 id,
                 existed: true,
                 repeats: None,
@@ -116,11 +123,13 @@ fn store_one(
     Ok(Ok(Enqueued { id, existed: false, repeats: None }))
 }
 
-/// A repeated key must bring the same mail; times may differ, since `--in 5m` does.
+/// A repeated key must bring the same mail. A time that was named belongs to it; one so long from now, as in `--in 5m`,
+/// is another each time. A mail that was deferred has lost the time that it began with, unless `is_first_time`.
 fn same_content(
     draft: &Draft,
     id: MailId,
     mail: Result<Mail, String>,
+    is_first_time: bool,
     key: &str,
 ) -> Result<(), Fault> {
     let mail =
@@ -130,6 +139,9 @@ fn same_content(
     let headers = serde_json::to_value(&draft.headers).ok();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let headers_text = serde_json::to_string(&draft.headers).unwrap_or_default();
+    let is_at = |named: i64| {
+        !is_first_time || [named, named.max(mail.created_at)].contains(&mail.next_attempt_at)
+    };
     // What, whether it is the same, and how it reads in both where that is short.
     let pairs = [
         ("queue", draft.queue == mail.queue, mail.queue.clone(), draft.queue.clone()),
@@ -153,6 +165,12 @@ fn same_content(
         ),
         ("attachments", attachments == json(&mail.attachments), String::new(), String::new()),
         ("headers", headers == json(&mail.headers), mail.headers.clone(), headers_text),
+        (
+            "at",
+            draft.named_at.is_none_or(is_at),
+            moment(mail.next_attempt_at),
+            draft.named_at.map(moment).unwrap_or_default(),
+        ),
     ];
     let told = |what: &str, there: &str, here: &str| match (there, here) {
         ("", "") => what.to_owned(),
@@ -174,6 +192,10 @@ fn same_content(
         ),
     )
     .hint(format!("`mailq show {id}` shows that mail; another mail wants another key")))
+}
+
+fn moment(ms: i64) -> String {
+    DateTime::from_timestamp_millis(ms).map_or_else(|| ms.to_string(), |at| at.to_rfc3339())
 }
 
 /// A value as an error repeats it.

@@ -2,7 +2,7 @@
 
 use super::{Store, row};
 use crate::domain::fault::Fault;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, OptionalExtension, named_params};
 use std::collections::BTreeMap;
 
 /// The mails of a group, by what became of them.
@@ -14,8 +14,11 @@ pub struct Progress {
     pub failed: u64,
     /// Why they failed.
     pub failures: BTreeMap<String, u64>,
-    /// How many of them finished in the last [`LATELY_MS`].
+    /// How many of them finished in the last [`LATELY_MS`], and when the first of these did.
     pub lately: u64,
+    pub lately_since: Option<i64>,
+    /// The queue of one that waits.
+    pub queue: Option<String>,
 }
 
 /// What counts as the present speed.
@@ -27,8 +30,11 @@ const BY_STATUS: &str =
 const FAILURES: &str = "SELECT failure, count(*) FROM email_messages \
      WHERE group_name = :group AND status = 'FAILED' GROUP BY failure";
 
-const LATELY: &str = "SELECT count(*) FROM email_messages INDEXED BY email_messages_sent \
+const LATELY: &str = "SELECT count(*), min(finished_at) FROM email_messages INDEXED BY email_messages_sent \
      WHERE status = 'SENT' AND finished_at > :since AND group_name = :group";
+
+const WAITS_IN: &str =
+    "SELECT queue FROM email_messages WHERE group_name = :group AND status = 'PENDING' LIMIT 1";
 
 impl Store {
     /// How far the mails of `group` are at `now`.
@@ -45,12 +51,18 @@ impl Store {
             }
             progress.failures = counts(conn, FAILURES, group)?.into_iter().collect();
             let since = now.saturating_sub(LATELY_MS);
-            let lately: i64 = conn.query_row(
+            let (lately, first): (i64, Option<i64>) = conn.query_row(
                 LATELY,
                 named_params! { ":group": group, ":since": since },
-                |found| found.get(0),
+                |found| Ok((found.get(0)?, found.get(1)?)),
             )?;
-            progress.lately = lately.unsigned_abs();
+            (progress.lately, progress.lately_since) = (lately.unsigned_abs(), first);
+            progress.queue = conn
+                .query_row(WAITS_IN, named_params! { ":group": group }, |found| {
+                    row::lossy(found, 0)
+                })
+                .optional()?
+                .flatten();
             Ok(progress)
         })
     }
@@ -71,7 +83,12 @@ fn counts(
 
 #[cfg(test)]
 pub(super) fn hot_statements() -> Vec<(&'static str, String)> {
-    [("group by status", BY_STATUS), ("group's failures", FAILURES), ("group lately", LATELY)]
-        .map(|(name, sql)| (name, sql.to_owned()))
-        .to_vec()
+    [
+        ("group by status", BY_STATUS),
+        ("group's failures", FAILURES),
+        ("group lately", LATELY),
+        ("group's queue", WAITS_IN),
+    ]
+    .map(|(name, sql)| (name, sql.to_owned()))
+    .to_vec()
 }

@@ -29,7 +29,7 @@ struct Entry {
 }
 
 const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = min(attempt_count + 1, 1000000), failure = NULL, \
-     error_message = NULL, delivered = NULL, refused = NULL, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
+     error_message = NULL, delivered = NULL, refused = :refused, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
      sent_at = :at, finished_at = :at \
      WHERE id = :id AND ((status = 'SENDING' AND locked_by = :holder) OR status = 'PENDING' \
      OR (status = 'FAILED' AND failure IN ('worker-lost', 'unknown-outcome', 'expired'))) RETURNING queue";
@@ -103,10 +103,12 @@ impl Store {
 
 fn replay(tx: &rusqlite::Transaction<'_>, entry: &Entry) -> Result<(), rusqlite::Error> {
     let holder = &entry.holder;
+    let refused = (!entry.refused.is_empty())
+        .then(|| serde_json::to_string(&entry.refused).expect("two texts each"));
     if entry.sent {
         let mut counts = Counts::default();
         let mut statement = tx.prepare_cached(SENT)?;
-        let values = named_params! { ":at": entry.at, ":id": entry.id, ":holder": holder };
+        let values = named_params! { ":refused": refused, ":at": entry.at, ":id": entry.id, ":holder": holder };
         let mut sent = statement.query(values)?;
         while let Some(one) = sent.next()? {
             let queue = row::lossy(one, 0)?.unwrap_or_default();
@@ -116,8 +118,6 @@ fn replay(tx: &rusqlite::Transaction<'_>, entry: &Entry) -> Result<(), rusqlite:
         counts.write(tx)?;
     } else {
         let delivered = serde_json::to_string(&entry.delivered).expect("a list of texts");
-        let refused = (!entry.refused.is_empty())
-            .then(|| serde_json::to_string(&entry.refused).expect("two texts each"));
         tx.prepare_cached(PARTLY)?.execute(named_params! {
             ":delivered": delivered, ":refused": refused, ":id": entry.id, ":holder": holder,
         })?;

@@ -49,7 +49,7 @@ pub use stage::Stage;
 pub use stats::{QueueStats, Stats};
 pub use turn::Turn;
 
-use crate::domain::fault::{Fault, Kind, Need, words_of};
+use crate::domain::fault::{Fault, Kind, Need, folder_of, words_of};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::cell::Cell;
@@ -75,6 +75,8 @@ pub enum Access {
 pub struct Store {
     conn: Connection,
     path: PathBuf,
+    /// The versions between which opening it moved its schema.
+    pub upgraded: Option<[usize; 2]>,
 }
 
 /// The time that every write loop leaves to others after a commit: a writer that begins again at once starves them.
@@ -141,7 +143,7 @@ impl Store {
             Ok(conn)
         });
         let conn = opened.map_err(|e| error::fault(path, &e))?;
-        let mut store = Store { conn, path: path.to_owned() };
+        let mut store = Store { conn, path: path.to_owned(), upgraded: None };
         match access {
             Access::Create => schema::ensure(&mut store, created)?,
             Access::Write => schema::migrate(&mut store)?,
@@ -225,13 +227,13 @@ fn create(path: &Path) -> Result<bool, Fault> {
 /// cron job that comes first locks out all others. Who is not root cannot, and needs not: the folder's set-group-ID bit
 /// gives the file to the group.
 fn lend(file: &fs::File, path: &Path) {
-    if let Some(folder) = path.parent().and_then(|folder| fs::metadata(folder).ok()) {
+    if let Ok(folder) = fs::metadata(folder_of(path)) {
         let _ = fchown(file, Some(folder.uid()), Some(folder.gid()));
     }
 }
 
 fn cannot_create(path: &Path, e: &io::Error) -> Fault {
-    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = folder_of(path);
     match e.kind() {
         io::ErrorKind::PermissionDenied => Fault::new(
             Kind::Permission,

@@ -1,6 +1,7 @@
 //! Where the database lies: SQLite's locks do not work on a network file system, and what may not be written must not
 //! be opened for writing.
 
+use crate::domain::fault::folder_of;
 use rustix::fs::{Access, AtFlags, CWD, Mode, accessat, statfs};
 use rustix::process::umask;
 use std::os::unix::fs::MetadataExt;
@@ -23,8 +24,7 @@ fn remote(magic: u64) -> Option<&'static str> {
 
 /// A warning if the database `path`, which need not exist, lies on a network file system.
 pub fn warning(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    let folder = folder_of(path).canonicalize().ok()?;
     // A magic number has 32 bits; some systems give it with a sign.
     let magic = statfs(&folder).ok()?.f_type as u64 & 0xffff_ffff;
     Some(words(path, remote(magic)?, &mount(&folder)))

@@ -3,6 +3,7 @@
 
 use super::stats::{Fallen, Reason, Stats};
 use super::{Store, row};
+use crate::domain::state::Failure;
 use rusqlite::{Connection, Row, named_params};
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +31,9 @@ pub fn first_hour(now: i64) -> i64 {
 pub struct Recent {
     pub sent: u64,
     pub failed: u64,
-    /// FAILED ÷ (SENT + FAILED).
+    /// Those of `failed` that an admin cancelled.
+    pub cancelled: u64,
+    /// FAILED ÷ (SENT + FAILED), without what was cancelled: that is no failure.
     pub failed_ratio: Option<f64>,
     /// How long handing over took, in milliseconds, at the 50th, 95th and 99th percentile of the last mails SENT.
     pub send_ms: Option<[i64; 3]>,
@@ -46,8 +49,30 @@ const BY_HOUR: &str = "SELECT hour, mails FROM mailq_tally WHERE queue = :queue 
 const PART_SENT: &str = "SELECT queue FROM email_messages WHERE status = 'SENT' \
      AND finished_at >= :from AND finished_at < :until ORDER BY finished_at LIMIT :limit";
 
-const PART_FAILED: &str = "SELECT queue FROM email_messages WHERE status = 'FAILED' \
+const PART_FAILED: &str = "SELECT queue, failure FROM email_messages WHERE status = 'FAILED' \
      AND finished_at >= :from AND finished_at < :until ORDER BY finished_at LIMIT :limit";
+
+/// Nothing is left of a tally: neither mails nor, of those that were cancelled, the FAILED of that hour.
+const IS_OVER: &str = "mails <= 0 OR status = 'CANCELLED' AND NOT EXISTS (SELECT 1 FROM mailq_tally AS failed \
+     WHERE failed.queue = one.queue AND failed.status = 'FAILED' AND failed.hour = one.hour AND failed.mails > 0)";
+
+/// What `cancel` and `retry` count in the tally, beside the FAILED that the triggers count.
+const CANCELLED: &str = "CANCELLED";
+
+const COUNT_CANCELLED: &str = "INSERT INTO mailq_tally (queue, status, hour, mails) \
+     VALUES (:queue, 'CANCELLED', :hour, :mails) ON CONFLICT (queue, status, hour) DO UPDATE SET mails = mails + :mails";
+
+/// Counts `mails` more, or fewer, of `queue` as cancelled at `at`.
+pub(super) fn count_cancelled(
+    conn: &Connection,
+    queue: &str,
+    at: i64,
+    mails: i64,
+) -> Result<(), rusqlite::Error> {
+    let values =
+        named_params! { ":queue": queue, ":hour": at.div_euclid(HOUR_MS), ":mails": mails };
+    conn.prepare_cached(COUNT_CANCELLED)?.execute(values).map(drop)
+}
 
 const LAST_SENT: &str = "SELECT queue, send_ms, attempt_count, finished_at FROM email_messages WHERE status = 'SENT' \
      AND finished_at >= :since ORDER BY finished_at DESC LIMIT :limit";
@@ -65,13 +90,19 @@ pub(super) fn measure(
     since: i64,
     now: i64,
 ) -> Result<(), rusqlite::Error> {
-    let parts = [part(conn, PART_SENT, since)?, part(conn, PART_FAILED, since)?];
+    let sent_part = part(conn, PART_SENT, since, |_| Ok(true))?;
+    let failed_part = part(conn, PART_FAILED, since, |_| Ok(true))?;
+    let is_cancelled = |found: &Row<'_>| Ok(text(found, 1)? == Failure::Cancelled.word());
+    let cancelled_part = part(conn, PART_FAILED, since, is_cancelled)?;
     for one in &mut stats.queues {
-        let [sent, failed] =
-            ["SENT", "FAILED"].map(|status| by_hour(conn, &one.queue, status, since, now));
-        let (sent, failed) = (sent?, failed?);
-        one.recent.sent = total(&sent, &parts[0], &one.queue, since);
-        one.recent.failed = total(&failed, &parts[1], &one.queue, since);
+        let [sent, failed, cancelled] = ["SENT", "FAILED", CANCELLED]
+            .map(|status| by_hour(conn, &one.queue, status, since, now));
+        let (sent, failed, cancelled) = (sent?, failed?, cancelled?);
+        one.recent.sent = total(&sent, &sent_part, &one.queue, since);
+        one.recent.failed = total(&failed, &failed_part, &one.queue, since);
+        // Another program may have deleted some, which only the triggers see.
+        let cancelled = total(&cancelled, &cancelled_part, &one.queue, since);
+        one.recent.cancelled = cancelled.min(one.recent.failed);
         for (count, hour) in one.recent.sent_by_hour.iter_mut().zip(first_hour(now)..) {
             *count = sent.get(&hour).copied().unwrap_or_default();
         }
@@ -85,13 +116,15 @@ pub(super) fn measure(
     for one in &stats.queues {
         all.sent += one.recent.sent;
         all.failed += one.recent.failed;
+        all.cancelled += one.recent.cancelled;
         for (sum, count) in all.sent_by_hour.iter_mut().zip(one.recent.sent_by_hour) {
             *sum += count;
         }
     }
     for one in stats.queues.iter_mut().map(|one| &mut one.recent).chain([all]) {
-        let finished = one.sent + one.failed;
-        one.failed_ratio = (finished > 0).then(|| one.failed as f64 / finished as f64);
+        let failed = one.failed.saturating_sub(one.cancelled);
+        let finished = one.sent + failed;
+        one.failed_ratio = (finished > 0).then(|| failed as f64 / finished as f64);
         let minutes = (now - since) as f64 / 60_000.0;
         one.sent_per_minute = (minutes > 0.0).then(|| one.sent as f64 / minutes);
     }
@@ -121,11 +154,12 @@ fn by_hour(
     rows.collect()
 }
 
-/// By queue, what finished between `since` and the end of that hour; `None` where that is too many to count.
+/// By queue, what finished between `since` and the end of that hour and `is_one`; `None` where that is too many to count.
 fn part(
     conn: &Connection,
     sql: &str,
     since: i64,
+    is_one: impl Fn(&Row<'_>) -> Result<bool, rusqlite::Error>,
 ) -> Result<Option<HashMap<String, u64>>, rusqlite::Error> {
     let until = (since.div_euclid(HOUR_MS) + 1).saturating_mul(HOUR_MS);
     let mut statement = conn.prepare_cached(sql)?;
@@ -133,7 +167,7 @@ fn part(
         statement.query(named_params! { ":from": since, ":until": until, ":limit": PART })?;
     let (mut queues, mut count) = (HashMap::new(), 0);
     while let Some(found) = rows.next()? {
-        *queues.entry(text(found, 0)?).or_default() += 1;
+        *queues.entry(text(found, 0)?).or_default() += u64::from(is_one(found)?);
         count += 1;
     }
     Ok((count < PART).then_some(queues))
@@ -214,7 +248,9 @@ fn reasons(conn: &Connection, stats: &mut Stats, since: i64) -> Result<(), rusql
     let mut statement = conn.prepare_cached(LAST_FAILED)?;
     let mut rows = statement.query(named_params! { ":since": since, ":limit": SAMPLE })?;
     let mut counted: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let mut looked_at = 0;
     while let Some(found) = rows.next()? {
+        looked_at += 1;
         let queue = text(found, 0)?;
         if !stats.queues.iter().any(|one| one.queue == queue) {
             continue;
@@ -231,12 +267,15 @@ fn reasons(conn: &Connection, stats: &mut Stats, since: i64) -> Result<(), rusql
         }
         *counted.entry((failure, gist(&error))).or_default() += 1;
     }
+    // With more than that, these are the last ones.
+    stats.reasons_of_last = (looked_at == SAMPLE).then_some(SAMPLE.unsigned_abs());
     stats.reasons = counted
         .into_iter()
         .map(|((failure, words), mails)| Reason { failure, words, mails })
         .collect();
     stats.reasons.sort_by_key(|one| std::cmp::Reverse(one.mails));
-    stats.reasons.truncate(LATEST);
+    let untold = stats.reasons.split_off(LATEST.min(stats.reasons.len()));
+    stats.reasons_untold = untold.len() as u64;
     Ok(())
 }
 
@@ -257,11 +296,12 @@ impl Store {
     /// Deletes the tallies of hours that nothing is left of.
     pub fn tidy_tally(&mut self) -> Result<(), super::Fault> {
         let empty = self.read(|conn| {
-            conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM mailq_tally WHERE mails <= 0)")?
-                .query_row([], |found| found.get(0))
+            let sql = format!("SELECT EXISTS (SELECT 1 FROM mailq_tally AS one WHERE {IS_OVER})");
+            conn.prepare_cached(&sql)?.query_row([], |found| found.get(0))
         })?;
         if empty {
-            self.write(|tx| tx.execute("DELETE FROM mailq_tally WHERE mails <= 0", []))?;
+            let sql = format!("DELETE FROM mailq_tally AS one WHERE {IS_OVER}");
+            self.write(|tx| tx.execute(&sql, []))?;
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ pub enum Recorded {
 const _: () = assert!(leads(Status::Sending, Event::Accept, Status::Sent));
 
 const SENT: &str = "UPDATE email_messages SET status = 'SENT', attempt_count = :attempts, failure = NULL, \
-     error_message = :error, delivered = NULL, refused = NULL, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
+     error_message = :error, delivered = NULL, refused = :refused, locked_at = NULL, locked_by = NULL, dot_at = NULL, \
      sent_at = :now, finished_at = :now, send_ms = :send_ms \
      WHERE id = :id AND status = 'SENDING' AND locked_by = :holder";
 
@@ -58,7 +58,7 @@ const _: () = assert!(
 );
 
 const RECONCILE_SENT: &str = "UPDATE email_messages SET status = 'SENT', failure = NULL, \
-     error_message = 'accepted after its lease was lost', delivered = NULL, refused = NULL, sent_at = :now, \
+     error_message = 'accepted after its lease was lost', delivered = NULL, refused = :refused, sent_at = :now, \
      finished_at = :now \
      WHERE id = :id AND (status = 'PENDING' OR (status = 'FAILED' AND failure IN ('worker-lost', 'unknown-outcome', 'expired')))";
 
@@ -115,7 +115,8 @@ fn move_on(tx: &Transaction<'_>, settled: &Settled, now: i64) -> Result<Recorded
         .then(|| serde_json::to_string(change.refused()).expect("two texts each"));
     let changed = match change.to() {
         Move::Sent => tx.prepare_cached(SENT)?.execute(named_params! {
-            ":attempts": attempts, ":error": error, ":now": now, ":send_ms": send_ms, ":id": id, ":holder": holder,
+            ":attempts": attempts, ":error": error, ":refused": refused, ":now": now, ":send_ms": send_ms, ":id": id,
+            ":holder": holder,
         })?,
         Move::Again { at, expires_at } => tx.prepare_cached(AGAIN)?.execute(named_params! {
             ":attempts": attempts, ":error": error, ":delivered": delivered, ":refused": refused, ":at": at,
@@ -143,7 +144,7 @@ fn reconcile(
     let changed = match change.to() {
         Move::Sent => tx
             .prepare_cached(RECONCILE_SENT)?
-            .execute(named_params! { ":now": now, ":id": id.0 })?,
+            .execute(named_params! { ":refused": refused, ":now": now, ":id": id.0 })?,
         Move::Again { .. } | Move::Failed(Failure::Rejected) if delivered.is_some() => tx
             .prepare_cached(RECONCILE_PARTLY)?
             .execute(named_params! { ":delivered": delivered, ":refused": refused, ":id": id.0 })?,

@@ -58,9 +58,11 @@ pub fn migrate(store: &mut Store) -> Result<(), Fault> {
     loosen(store, true)?;
     let moved = store.write(|tx| {
         // Another process may have been faster.
-        if read_version(tx)? == Some(CURRENT) { Ok(()) } else { rebuild(tx) }
+        if read_version(tx)? == Some(CURRENT) { Ok(false) } else { rebuild(tx).map(|()| true) }
     });
-    moved.and(loosen(store, false))
+    loosen(store, false)?;
+    store.upgraded = moved?.then_some([found, CURRENT]);
+    Ok(())
 }
 
 fn loosen(store: &Store, on: bool) -> Result<(), Fault> {

@@ -6,7 +6,7 @@ use super::recent::{self, Recent};
 use super::{Store, claim, row};
 use crate::domain::fault::Fault;
 use rusqlite::{Connection, named_params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many mails of one queue are in which state, and what became of the last ones.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -57,6 +57,10 @@ pub struct Stats {
     pub recent: Recent,
     /// The commonest first.
     pub reasons: Vec<Reason>,
+    /// How many reasons there are beside them.
+    pub reasons_untold: u64,
+    /// `reasons` are those of so many mails that FAILED last; `None`: of all since then.
+    pub reasons_of_last: Option<u64>,
     /// The latest first.
     pub failures: Vec<Fallen>,
     /// When a server last took a mail, in milliseconds since 1970.
@@ -79,7 +83,25 @@ const COUNT_DUE: &str = "SELECT count(*) FROM email_messages WHERE status = 'PEN
 const OLDEST_DUE: &str = "SELECT max(next_attempt_at, created_at) FROM email_messages WHERE status = 'PENDING' \
      AND queue = :queue ORDER BY next_attempt_at, id LIMIT 1";
 
+const TALLIED: &str = "SELECT DISTINCT queue FROM mailq_tally";
+
 impl Store {
+    /// The names of all queues that have a mail, or had one lately, and of those that are held.
+    pub fn queue_names(&self) -> Result<BTreeSet<String>, Fault> {
+        self.read(|conn| {
+            let mut names: BTreeSet<String> = claim::queues(conn)?.into_iter().collect();
+            names.extend(hold::all(conn)?.into_iter().map(|held| held.queue));
+            for sql in [COUNT_SENDING, TALLIED] {
+                let mut statement = conn.prepare_cached(sql)?;
+                let mut rows = statement.query([])?;
+                while let Some(found) = rows.next()? {
+                    names.extend(row::lossy(found, 0)?);
+                }
+            }
+            Ok(names)
+        })
+    }
+
     /// The figures at `now`, of `queues` (empty: all); what finished counts from `since` on.
     pub fn stats(&self, queues: &[String], since: i64, now: i64) -> Result<Stats, Fault> {
         let wanted = |queue: &str| queues.is_empty() || queues.iter().any(|one| one == queue);
@@ -131,7 +153,9 @@ fn counts(conn: &Connection, now: i64) -> Result<BTreeMap<String, QueueStats>, r
             match text(1)?.as_str() {
                 "SENDING" => one.sending = mails,
                 "SENT" => one.sent = mails,
-                _ => one.failed = mails,
+                "FAILED" => one.failed = mails,
+                // Of the FAILED, those that were cancelled.
+                _ => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use super::claim::Claimed;
 use super::{Store, row};
 use crate::domain::address::{self, Address};
 use crate::domain::fault::Fault;
-use crate::domain::message::Mail;
+use crate::domain::message::{Mail, SUPPRESSED};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 /// An address that gets no mail.
@@ -60,6 +60,20 @@ impl Store {
         })
     }
 
+    /// Those who are still to get `mail` and are suppressed.
+    pub fn suppressed_of(&self, mail: &Mail) -> Result<Vec<Address>, Fault> {
+        self.read(|conn| {
+            let mut look_up = conn.prepare_cached(LOOK_UP)?;
+            let mut found = Vec::new();
+            for one in waiting(mail) {
+                if look_up.exists([one.folded()])? {
+                    found.push(one);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     /// Shows `look` all that are suppressed, in order, one by one.
     pub fn suppressed(
         &self,
@@ -87,7 +101,7 @@ impl Store {
     }
 }
 
-/// Leaves the suppressed recipients of claimed mails out, as if a server had refused them.
+/// Leaves the suppressed recipients of claimed mails out; `refused` says so.
 pub(super) fn leave_out(
     tx: &Transaction<'_>,
     claimed: &mut [Claimed],
@@ -126,8 +140,8 @@ fn waiting(mail: &Mail) -> Vec<Address> {
 
 fn words(reason: Option<String>) -> String {
     match reason {
-        Some(reason) => format!("suppressed: {reason}"),
-        None => "suppressed".to_owned(),
+        Some(reason) => format!("{SUPPRESSED}: {reason}"),
+        None => SUPPRESSED.to_owned(),
     }
 }
 

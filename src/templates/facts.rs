@@ -7,7 +7,7 @@ use super::trouble::Place;
 use handlebars::template::Parameter;
 use handlebars::{Path, PathSeg};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where in a template the reader stands.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,8 @@ pub(super) struct Facts {
     pub(super) required: Vec<Required>,
     /// Every key that is named anywhere.
     pub(super) mentioned: BTreeSet<String>,
+    /// The fields of the items of lists, as `articles[].title`, and whether each item needs it.
+    pub(super) items: BTreeMap<String, bool>,
     /// Whether it reaches for the parameters as a whole, so that no key can be called unused.
     pub(super) whole: bool,
     pub(super) includes: Vec<Include>,
@@ -98,9 +100,17 @@ impl Facts {
         }
     }
 
+    /// A field of the items of a list.
+    pub(super) fn item(&mut self, field: String, needed: bool) {
+        *self.items.entry(field).or_default() |= needed;
+    }
+
     /// Takes in what an included partial uses.
     pub(super) fn absorb(&mut self, include: &Include, partial: &Facts) {
         self.mentioned.extend(partial.mentioned.iter().cloned());
+        for (field, needed) in &partial.items {
+            self.item(field.clone(), *needed);
+        }
         self.whole |= partial.whole;
         self.depth = self.depth.max(include.depth + 1 + partial.depth);
         if include.certain {
@@ -118,6 +128,9 @@ impl Facts {
             self.require(need.keys, need.written, need.place);
         }
         self.mentioned.extend(other.mentioned);
+        for (field, needed) in other.items {
+            self.item(field, needed);
+        }
         self.whole |= other.whole;
         self.depth = self.depth.max(other.depth);
     }

@@ -122,12 +122,19 @@ impl Templates {
         }
         let known = self.compiled(name, locale);
         let facts = &known.as_ref().as_ref().map_err(Trouble::fault)?.facts;
-        let required: Vec<String> =
+        let mut required: Vec<String> =
             facts.required.iter().map(|need| need.written.clone()).collect();
+        let of_items = |wanted: bool| {
+            let items = facts.items.iter().filter(move |(_, needed)| **needed == wanted);
+            items.map(|(field, _)| field.clone())
+        };
+        required.extend(of_items(true));
         let is_part = |key: &&String| {
             facts.required.iter().any(|need| need.keys.contains(key) || need.written == **key)
+                || facts.items.keys().any(|field| field.ends_with(&format!("].{key}")))
         };
-        let optional = facts.mentioned.iter().filter(|key| !is_part(key)).cloned().collect();
+        let optional = facts.mentioned.iter().filter(|key| !is_part(key)).cloned();
+        let optional = optional.chain(of_items(false)).collect();
         Ok(Needs { required, optional })
     }
 

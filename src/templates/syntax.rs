@@ -61,7 +61,8 @@ const HELPERS: &[Signature] = &[
 
 /// Rewrites `template`, which is the file `label`, and says what it uses.
 pub(super) fn settle(template: &mut Template, label: &str, html: bool) -> Result<Facts, Trouble> {
-    let mut walk = Walk { label, html, facts: Facts::default(), at: (1, 1) };
+    let mut walk =
+        Walk { label, html, facts: Facts::default(), at: (1, 1), list: None, sure: false };
     walk.body(template, Scope::top())?;
     Ok(walk.facts)
 }
@@ -71,6 +72,9 @@ struct Walk<'a> {
     html: bool,
     facts: Facts,
     at: (usize, usize),
+    /// The list whose items are the context here, as `articles[]`, and whether this is rendered for each of them.
+    list: Option<String>,
+    sure: bool,
 }
 
 impl Walk<'_> {
@@ -167,6 +171,15 @@ impl Walk<'_> {
         if helper.block_param.is_some() && !matches!(name.as_str(), "each" | "with") {
             return Err(self.wrong(format!("`{name}` has no `as |name|`")));
         }
+        let outer = (self.list.clone(), self.sure);
+        let list = match (name.as_str(), helper.params.first()) {
+            ("each", Some(Parameter::Path(path))) if helper.block_param.is_none() => {
+                plain(path).map(|path| format!("{}[]", self.field(&path)))
+            }
+            // These change nothing about the context.
+            ("if" | "unless", _) => outer.0.clone(),
+            _ => None,
+        };
         self.arguments(&name, &mut helper.params, &mut helper.hash, scope)?;
         if name == "each" {
             let list = Subexpression::new(
@@ -181,10 +194,12 @@ impl Walk<'_> {
             helper.inverse = Some(Template::new());
         }
         let inner = scope.within();
+        (self.list, self.sure) = (list, name == "each");
         for body in [&mut helper.template, &mut helper.inverse].into_iter().flatten() {
             self.facts.depth = self.facts.depth.max(inner.depth);
             self.body(body, inner)?;
         }
+        (self.list, self.sure) = outer;
         match &helper.block_param {
             Some(BlockParam::Single(name)) => self.facts.bind(name),
             Some(BlockParam::Pair((value, key))) => {
@@ -249,6 +264,7 @@ impl Walk<'_> {
                 && let Parameter::Path(path) = argument
             {
                 self.facts.mention(path);
+                self.item(path, false);
             } else {
                 self.argument(argument, scope)?;
             }
@@ -328,8 +344,20 @@ impl Walk<'_> {
         }
     }
 
+    /// `path` as it is seen from the parameters.
+    fn field(&self, path: &str) -> String {
+        self.list.as_ref().map_or(path.to_owned(), |list| format!("{list}.{path}"))
+    }
+
+    fn item(&mut self, path: &Path, needed: bool) {
+        if let (Some(path), true) = (plain(path), self.list.is_some()) {
+            self.facts.item(self.field(&path), needed);
+        }
+    }
+
     fn needs(&mut self, path: &Path, scope: Scope) {
         self.facts.mention(path);
+        self.item(path, self.sure);
         if let (Path::Relative((segs, raw)), true) = (path, scope.certain) {
             let names: Option<Vec<String>> = segs
                 .iter()
@@ -343,5 +371,16 @@ impl Walk<'_> {
                 self.facts.require(names, raw.clone(), place);
             }
         }
+    }
+}
+
+/// A path of names alone, as the template writes it.
+fn plain(path: &Path) -> Option<String> {
+    match path {
+        Path::Relative((segs, raw)) => {
+            let is_plain = segs.iter().all(|seg| matches!(seg, PathSeg::Named(_)));
+            (is_plain && !segs.is_empty()).then(|| raw.clone())
+        }
+        Path::Local(_) => None,
     }
 }

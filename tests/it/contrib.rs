@@ -51,6 +51,14 @@ fn the_examples_enqueue_with_their_order_or_not_at_all() {
         assert_eq!(rows.all::<i64>("SELECT number FROM orders", []), [17], "{name}: {seen}");
         let keys: Vec<String> = rows.all("SELECT idempotency_key FROM email_messages", []);
         assert_eq!(keys, ["order-17"], "{name}: {seen}");
+        if program == "sqlite3" {
+            // A mail that is refused takes its order with it.
+            rows.run("DELETE FROM orders; DELETE FROM mailq_tally; DELETE FROM email_messages");
+            rows.run("CREATE TRIGGER no BEFORE INSERT ON email_messages BEGIN SELECT raise(ABORT, 'no'); END");
+            let seen = sandbox.other(program, &args, "");
+            assert_ne!(seen.code, 0, "{seen}");
+            assert!(rows.all::<i64>("SELECT number FROM orders", []).is_empty(), "{seen}");
+        }
         assert_eq!(seen.out.contains("refused"), program != "sqlite3", "{seen}");
     }
 }
@@ -86,7 +94,7 @@ fn recurring_mail_that_runs_twice_is_stored_once() {
     sandbox.write("issue.json", r#"{"title":"News","articles":[{"title":"One","text":"Text"}]}"#);
     sandbox.write(
         "dates.csv",
-        "key,to,name,what,at\nv-1,ada@example.com,Ada,the dentist,2099-12-24 09:00 Europe/Berlin\n",
+        "key,at,to,name,what\nv-1,2099-12-24 09:00 Europe/Berlin,ada@example.com,Ada,\"dentist, 2\"\n",
     );
     fs::create_dir(sandbox.path("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mailq"), sandbox.path("bin/mailq")).unwrap();
@@ -114,6 +122,18 @@ fn recurring_mail_that_runs_twice_is_stored_once() {
         keys[0].starts_with("newsletter-") && keys[0].ends_with("-ada@example.com"),
         "{keys:?}"
     );
-    assert_eq!(keys[2..], ["v-1", "daily-summary"]);
+    assert_eq!(keys[2..], ["v-1 2099-12-24 09:00 Europe/Berlin", "daily-summary"]);
     assert_eq!(rows.of_mail::<i64>(4, "next_attempt_at"), 4_101_782_400_000);
+    // The appointment moves: the reminder goes at the new time, and not at the old one.
+    let list = fs::read_to_string(sandbox.path("dates.csv")).unwrap().replace("12-24", "12-25");
+    sandbox.write("dates.csv", &list);
+    let script = format!(
+        "PATH=\"{}:$PATH\" exec sh {}/reminder.sh dates.csv",
+        sandbox.path("bin").display(),
+        schedules.display()
+    );
+    let seen = sandbox.other("sh", &["-c", &script], "");
+    assert_eq!((seen.code, seen.out.as_str()), (0, ""), "{seen}");
+    assert_eq!(rows.of_mail::<String>(4, "failure"), "cancelled");
+    assert_eq!(rows.of_mail::<i64>(6, "next_attempt_at"), 4_101_868_800_000);
 }

@@ -27,6 +27,17 @@ fn assert_refused(sandbox: &Sandbox, seen: &Seen, code: i32, what: &str) {
 }
 
 #[test]
+fn a_mail_that_cannot_be_rendered_is_warned_of() {
+    let sandbox = Sandbox::new();
+    sandbox.template("goods", "Goods", "{{#each items}}{{name}}{{/each}}", None);
+    let mail = ["enqueue", "--to", "a@example.com", "--template", "goods", "--param", "items=tea"];
+    let seen = sandbox.mailq(&mail);
+    assert_eq!((seen.code, seen.out.as_str()), (0, "1\n"), "{seen}");
+    assert!(seen.err.contains("this mail would be FAILED `render`: "), "{seen}");
+    sandbox.mailq(&[&mail[..], &["--strict"]].concat()).assert_code(65);
+}
+
+#[test]
 fn wrong_usage_is_named_and_stores_nothing() {
     let sandbox = Sandbox::new();
     for (more, what) in [

@@ -12,6 +12,30 @@ fn queued() -> Sandbox {
 }
 
 #[test]
+fn a_slip_of_the_finger_is_told_with_the_nearest_word() {
+    let sandbox = queued();
+    for args in [
+        &["list", "--queue", "defualt"][..],
+        &["send-batch", "--queue", "defualt"],
+        &["hold", "defualt"],
+        &["cancel", "--queue", "defualt", "--yes"],
+    ] {
+        let seen = sandbox.mailq(args);
+        let told = "warning: no queue \"defualt\" is configured, and none has a mail";
+        assert!(seen.code == 0 && seen.err.contains(told), "{seen}");
+        assert!(seen.err.contains("did you mean \"default\"?"), "{seen}");
+        if args[0] == "hold" {
+            sandbox.mailq(&["release", "defualt"]).assert_code(0);
+        }
+    }
+    assert_eq!(sandbox.mailq(&["list", "--queue", "news"]).err, "");
+    for command in ["list", "retry", "cancel"] {
+        let seen = sandbox.mailq(&[command, "--failure", "rendr"]);
+        assert!(seen.code == 64 && seen.err.contains("did you mean `render`?"), "{seen}");
+    }
+}
+
+#[test]
 fn a_held_queue_stands_still_and_everybody_says_so() {
     let sandbox = queued();
     let seen = sandbox.mailq(&["hold", "news", "--reason", "wrong template"]);

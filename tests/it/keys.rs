@@ -28,6 +28,29 @@ fn a_key_from_many_processes_at_once_is_one_mail_and_all_print_its_id() {
 }
 
 #[test]
+fn a_time_that_is_named_belongs_to_the_mail_of_a_key() {
+    let sandbox = Sandbox::new();
+    let mail = |when: &[&str]| sandbox.mailq(&[&MAIL[..], &["visit"], when].concat());
+    let at = ["--at", "2099-12-24T09:00:00+01:00"];
+    for when in [&at[..], &["--at", "2099-12-24 08:00 UTC"], &["--in", "2h"], &["--at", "+2d"], &[]]
+    {
+        assert_eq!(mail(when).assert_code(0).out, "1\n");
+    }
+    let moved = mail(&["--at", "2099-12-25T09:00:00+01:00"]);
+    assert_eq!((moved.code, moved.out.as_str()), (65, ""), "{moved}");
+    let told = "at (\"2099-12-24T08:00:00+00:00\" there, \"2099-12-25T08:00:00+00:00\" here)";
+    assert!(moved.err.contains(told), "{moved}");
+    // One that was past was due at once, and is so again.
+    for _ in 0..2 {
+        let past = [&MAIL[..], &["past", "--at", "2020-01-01T00:00:00Z"]].concat();
+        assert_eq!(sandbox.mailq(&past).assert_code(0).out, "2\n");
+    }
+    // A mail that waits after a deferral has another time than it began with.
+    Rows::of(&sandbox).run("UPDATE email_messages SET attempt_count = 1, next_attempt_at = next_attempt_at + 1 WHERE id = 1");
+    assert_eq!(mail(&at).assert_code(0).out, "1\n");
+}
+
+#[test]
 fn repeats_are_counted_and_the_next_mail_tells_how_many() {
     let sandbox = Sandbox::new();
     sandbox.template("disk", "{{disk}}", "{{disk}} is full, and {{repeats}} more", None);

@@ -44,7 +44,7 @@ fn the_examples_run() {
     let reader = |n: usize| format!("reader{n}@example.com,Reader {n},https://example.com/u/{n}\n");
     let readers: String = (0..10_000).map(reader).collect();
     sandbox.write("subscribers.csv", format!("to,name,unsubscribe_url\n{readers}"));
-    sandbox.write("issue.json", r#"{"title":"News","articles":[{"title":"One","text":"Text"}]}"#);
+    sandbox.write("issue.json", include_str!("../../contrib/examples/schedules/issue.json"));
     sandbox.write("invoice.pdf", "%PDF-1.4\n");
     fs::create_dir(sandbox.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_mailq"), sandbox.path("bin/mailq")).unwrap();

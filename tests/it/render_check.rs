@@ -57,6 +57,15 @@ fn check_looks_at_everything() {
 }
 
 #[test]
+fn a_database_without_a_folder_in_its_name_is_in_this_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("config.toml", "transport.kind = \"file\"\ntransport.directory = \"out\"\n");
+    let seen = sandbox.mailq(&["--db", "bare.db", "check", "--create", "--offline"]);
+    assert!(seen.code == 0 && seen.out.contains("ok       spool: bare.db-spool"), "{seen}");
+    assert!(sandbox.path("bare.db").exists(), "{seen}");
+}
+
+#[test]
 fn check_names_each_problem_and_ends_with_its_code() {
     let sandbox = Sandbox::new();
     let seen = sandbox.mailq(&["check"]);
@@ -98,6 +107,10 @@ fn a_template_tells_what_it_needs() {
     sandbox.template("bill", "Bill {{number}}", "{{customer.name}} {{default note \"-\"}}", None);
     let seen = sandbox.mailq(&["render", "--template", "bill", "--needs"]);
     assert_eq!(seen.assert_code(0).out, "number\ncustomer.name\nnote (optional)\n");
+    let list = "{{#each items}}{{name}}{{#if (optional url)}}{{url}}{{/if}}{{/each}}";
+    sandbox.template("goods", "Goods", list, None);
+    let seen = sandbox.mailq(&["render", "--template", "goods", "--needs"]);
+    assert_eq!(seen.assert_code(0).out, "items\nitems[].name\nitems[].url (optional)\n");
     let json = sandbox.mailq(&["render", "--template", "message", "--needs", "--json"]);
     assert_eq!(
         json.assert_code(0).json(),

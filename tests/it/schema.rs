@@ -279,6 +279,16 @@ fn a_newer_schema_is_refused_and_untouched() {
 }
 
 #[test]
+fn reap_brings_an_earlier_schema_up_to_date_and_says_so() {
+    let sandbox = Sandbox::new();
+    Rows::of(&sandbox).run(include_str!("../schemas/v1.sql"));
+    let seen = sandbox.mailq(&["reap"]);
+    assert!(seen.code == 0 && seen.err.contains("schema version 1 became 2"), "{seen}");
+    let again = sandbox.mailq(&["reap"]);
+    assert!(again.code == 0 && again.err.is_empty(), "{again}");
+}
+
+#[test]
 fn a_mail_of_each_earlier_schema_is_sent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas");
     let mut versions = 0;

@@ -35,6 +35,8 @@ fn an_empty_queue_has_nulls_and_no_nan() {
             "runs",
             "rates",
             "reasons",
+            "reasons_of_last",
+            "reasons_untold",
         ]
     );
     // Fields may be added under the same number; none goes and none changes its meaning.
@@ -253,6 +255,51 @@ fn why_mails_failed_is_told_by_what_they_have_in_common() {
     );
     let text = sandbox.mailq(&["stats"]).out;
     assert!(text.contains("why mails FAILED") && text.contains("550 no such user"), "{text}");
+}
+
+#[test]
+fn what_is_not_looked_at_is_not_told_as_a_count() {
+    let sandbox = Sandbox::new();
+    let rows = Rows::of(&sandbox);
+    rows.run(include_str!("../../schema.sql"));
+    rows.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5007)
+         INSERT INTO email_messages (to_addrs, template, status, failure, error_message, finished_at)
+         SELECT 'a@x.example', 't', 'FAILED', 'rejected', iif(i <= 12, 'why ' || i, 'no'), created_at + 13 - min(i, 13)
+         FROM (SELECT i, CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER) - 60000 AS created_at FROM n)",
+    );
+    let told = sandbox.mailq(&["stats", "--json"]).json();
+    assert_eq!((&told["reasons_of_last"], &told["reasons_untold"]), (&5000.into(), &3.into()));
+    let text = sandbox.mailq(&["stats"]).out;
+    assert!(text.contains("why mails FAILED, the last 5000 of them\n"), "{text}");
+    assert!(text.contains("\nand 8 more reasons\n"), "{text}");
+}
+
+#[test]
+fn what_an_admin_cancelled_is_no_failure() {
+    let sandbox = Sandbox::new();
+    for _ in 0..4 {
+        sandbox.enqueue(&["--to", "a@example.com", "--subject", "S", "--in", "1h"]);
+    }
+    let figures = |since: &str| {
+        let told = sandbox.mailq(&["stats", "--json", "--since", since]).json();
+        let queue = &told["queues"][0];
+        (told["failed_ratio"].clone(), queue["failed"].clone(), queue["cancelled"].clone())
+    };
+    sandbox.mailq(&["cancel", "1", "2", "3"]).assert_code(0);
+    for since in ["1m", "24h"] {
+        assert_eq!(figures(since), (Value::Null, 3.into(), 3.into()), "{since}");
+    }
+    sandbox.mailq(&["stats", "--max-failed-ratio", "5%"]).assert_code(0);
+    Rows::of(&sandbox).run("UPDATE email_messages SET status = 'FAILED', failure = 'rejected', finished_at = created_at WHERE id = 4");
+    assert_eq!(figures("24h"), (1.0.into(), 4.into(), 3.into()));
+    let text = sandbox.mailq(&["stats"]).out;
+    assert!(text.contains("4 FAILED (3 of them cancelled; without these 100.0%)"), "{text}");
+    // One that is given another chance is cancelled no more, and nothing is left of the others with them.
+    sandbox.mailq(&["retry", "1"]).assert_code(0);
+    assert_eq!(figures("24h"), (1.0.into(), 3.into(), 2.into()));
+    sandbox.mailq(&["prune", "--older-than", "0s", "--status", "FAILED"]).assert_code(0);
+    assert_eq!(Rows::of(&sandbox).one::<i64>("SELECT count(*) FROM mailq_tally"), 0);
 }
 
 #[test]

@@ -61,8 +61,11 @@ pub(super) fn after(from: i64, later: Duration) -> i64 {
     from.saturating_add(millis(later))
 }
 
+/// When a mail is due and, where a time was named and not one so long from now, that time.
+pub(super) type Due = (Option<i64>, Option<i64>);
+
 /// The moment that `option` names; one that is past is now.
-pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fault> {
+pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<Due, Fault> {
     let Moment { at_ms, assumed_local, fit } = value::moment(option, text, house.now)?;
     let shown = value::show_moment(at_ms);
     let mut told = Vec::new();
@@ -81,7 +84,7 @@ pub(super) fn at(option: &str, text: &str, house: &House<'_>) -> Result<i64, Fau
             house.context.output.say(Level::Notice, &format!("{option} {text:?} {words}"));
         }
     }
-    Ok(at_ms.max(house.now))
+    Ok((Some(at_ms.max(house.now)), (!text.starts_with('+')).then_some(at_ms)))
 }
 
 /// The headers of `--header` and `--list-unsubscribe`.

@@ -166,8 +166,8 @@ pub(super) fn mail(
     };
     mail.due = match (line.at, line.r#in) {
         (Some(_), Some(_)) => return Err(Fault::new(Kind::Data, "at and in exclude each other")),
-        (Some(at), None) => Some(fields::at("--at", &at, house)?),
-        (None, Some(later)) => Some(fields::after(house.now, duration("--in", &later)?)),
+        (Some(at), None) => fields::at("--at", &at, house)?,
+        (None, Some(later)) => (Some(fields::after(house.now, duration("--in", &later)?)), None),
         (None, None) => mail.due,
     };
     if let Some(later) = line.expires_in {

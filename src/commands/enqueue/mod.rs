@@ -128,6 +128,11 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
             let mut told = Vec::new();
             let (draft, files) = Request::of(args, &house)?.check(&house, &mut told)?;
             warnings.extend(told);
+            // A corrected template may mend it before it is sent.
+            let locale = draft.locale.as_deref();
+            if let Err(why) = house.templates.render(&draft.template, locale, &draft.parameters) {
+                warnings.insert(format!("as it is, this mail would be FAILED `render`: {why}"));
+            }
             take(draft, files)?;
         }
     }
@@ -189,7 +194,7 @@ struct Request {
     wanted: Vec<Wanted>,
     headers: BTreeMap<String, String>,
     queue: String,
-    due: Option<i64>,
+    due: fields::Due,
     expires_in: Option<Duration>,
     key: Option<String>,
     suppress_for: Option<Duration>,
@@ -221,9 +226,9 @@ impl Request {
             headers: fields::headers(&args.header, args.list_unsubscribe.as_deref())?,
             queue: args.queue.clone(),
             due: match (args.r#in, &args.at) {
-                (Some(later), _) => Some(fields::after(house.now, later)),
-                (None, Some(at)) => Some(fields::at("--at", at, house)?),
-                (None, None) => None,
+                (Some(later), _) => (Some(fields::after(house.now, later)), None),
+                (None, Some(at)) => fields::at("--at", at, house)?,
+                (None, None) => (None, None),
             },
             expires_in: args.expires_in,
             key: args.key.clone(),
@@ -286,7 +291,7 @@ impl Request {
         if self.key.as_deref() == Some("") {
             return Err(Fault::new(Kind::Usage, "--key is empty"));
         }
-        let due = self.due;
+        let (due, named_at) = self.due;
         let draft = Draft {
             queue: self.queue,
             from: from.map(|one| address::write_list(&[one])),
@@ -301,6 +306,7 @@ impl Request {
             headers: self.headers,
             max_attempts: self.max_attempts,
             next_attempt_at: due,
+            named_at,
             expires_at: self.expires_in.map(|later| fields::after(due.unwrap_or(house.now), later)),
             idempotency_key: self.key,
             suppress_for: self.suppress_for,

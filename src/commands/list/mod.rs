@@ -3,7 +3,7 @@
 mod histogram;
 
 use super::mail::{self, Scene};
-use super::named::Which;
+use super::named::{self, Which};
 use super::{Context, value};
 use crate::domain::message::{MailId, Record};
 use crate::domain::state::Status;
@@ -42,6 +42,7 @@ enum Sort {
 
 pub fn run(args: &ListArgs, context: &Context) -> Result<u8> {
     let store = context.store(Access::Read)?;
+    named::warn_of_unknown(&args.which.queue, &store, context)?;
     let limit = args.limit.unwrap_or(if args.ids { 0 } else { 50 });
     let mut filter = args.which.filter((limit > 0).then_some(limit))?;
     filter.order = match args.sort {

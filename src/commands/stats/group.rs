@@ -2,6 +2,7 @@
 
 use crate::commands::{Context, value};
 use crate::domain::fault::{Fault, Kind};
+use crate::domain::rate::Rate;
 use crate::exit;
 use crate::host;
 use crate::output::Table;
@@ -11,14 +12,21 @@ use serde_json::json;
 
 pub fn run(group: &str, context: &Context) -> Result<u8> {
     let now = host::now_ms();
-    let progress = context.store(Access::Read)?.progress(group, now)?;
-    let Progress { waiting, sending, sent, failed, failures, lately } = &progress;
+    let store = context.store(Access::Read)?;
+    let progress = store.progress(group, now)?;
+    let Progress { waiting, sending, sent, failed, failures, .. } = &progress;
     if waiting + sending + sent + failed == 0 {
         let fault = Fault::new(Kind::NoInput, format!("no mail of the group {group:?}"));
         return Err(fault.hint("it was never there, or it is pruned").into());
     }
-    let end = estimate(&progress, now);
-    let per_minute = *lately as f64 / (LATELY_MS as f64 / 60_000.0);
+    let queue = progress.queue.as_deref();
+    let rates = queue.map(|queue| context.config.rates(queue)).unwrap_or_default();
+    let mut limits = Vec::new();
+    for rate in rates {
+        limits.push((rate, store.left(queue.unwrap_or_default(), rate, now)?));
+    }
+    let end = estimate(&progress, &limits, now);
+    let per_minute = progress.lately as f64 / (LATELY_MS as f64 / 60_000.0);
     if context.json {
         context.output.json(&json!({
             "group": group, "waiting": waiting, "sending": sending, "sent": sent, "failed": failed,
@@ -51,22 +59,45 @@ pub fn run(group: &str, context: &Context) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// When the mails that are left will have gone at the speed of late, in milliseconds since 1970.
-fn estimate(progress: &Progress, now: i64) -> Option<i64> {
-    let left = i64::try_from(progress.waiting + progress.sending).ok()?;
+/// How long the mails of late have been going, in milliseconds: a minute at least, since a rate lets some go at once.
+fn spell(progress: &Progress, now: i64) -> i64 {
+    progress.lately_since.map_or(LATELY_MS, |since| now.saturating_sub(since)).max(60_000)
+}
+
+/// When the mails that are left will have gone at the speed of late, but no faster than the rates let them, each with
+/// how many it lets through now. In milliseconds since 1970.
+fn estimate(progress: &Progress, limits: &[(Rate, u64)], now: i64) -> Option<i64> {
+    let left = i64::try_from(progress.waiting + progress.sending).ok().filter(|left| *left > 0)?;
     let lately = i64::try_from(progress.lately).ok().filter(|lately| *lately > 0)?;
-    (left > 0).then(|| now.saturating_add(left.saturating_mul(LATELY_MS) / lately))
+    let limited = limits.iter().map(|(rate, free)| {
+        let later = left.saturating_sub(i64::try_from(*free).unwrap_or(i64::MAX)).max(0);
+        later.saturating_mul(rate.per_ms()) / i64::from(rate.count.max(1))
+    });
+    let measured = left.saturating_mul(spell(progress, now)) / lately;
+    Some(now.saturating_add(limited.fold(measured, i64::max)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn the_end_follows_from_what_is_left_and_the_speed_of_late() {
-        let at =
-            |waiting, lately| estimate(&Progress { waiting, lately, ..Progress::default() }, 1_000);
-        assert_eq!(at(1_000, 500), Some(1_000 + 20 * 60_000));
-        assert_eq!((at(0, 500), at(10, 0)), (None, None));
+        let now = 3_600_000;
+        let at = |waiting, lately, minutes: i64, limits: &[(Rate, u64)]| {
+            let lately_since = Some(now - minutes * 60_000);
+            let progress = Progress { waiting, lately, lately_since, ..Progress::default() };
+            estimate(&progress, limits, now).map(|end| (end - now) / 60_000)
+        };
+        assert_eq!(at(1_000, 500, 10, &[]), Some(20));
+        assert_eq!(at(1_000, 500, 2, &[]), Some(4), "over the time that it was sending");
+        assert_eq!((at(0, 500, 10, &[]), at(10, 0, 10, &[])), (None, None));
+        let rate = Rate { count: 600, per: Duration::from_secs(60) };
+        assert_eq!(at(9_400, 600, 0, &[(rate, 0)]), Some(15), "what the rate lets through");
+        assert_eq!(at(9_400, 60_000, 1, &[(rate, 400)]), Some(15), "and no more");
+        assert_eq!(at(9_400, 3_000, 10, &[(rate, 600)]), Some(31), "where the server is slower");
+        let day = Rate { count: 50_000, per: Duration::from_secs(86_400) };
+        assert_eq!(at(9_400, 600, 1, &[(day, 20_000)]), Some(15), "a day's rate that is not met");
     }
 }

@@ -164,7 +164,11 @@ fn reasons(figures: &Figures, body: &mut String) {
         .map(|one| vec![one.mails.to_string(), one.failure.clone(), one.words.clone()])
         .collect();
     let heads = [("mails", "number"), ("failure", ""), ("words", "words")];
-    table(body, "Why mails failed", &heads, &rows);
+    let title = match figures.stats.reasons_of_last {
+        Some(last) => format!("Why mails failed, the last {last} of them"),
+        None => "Why mails failed".to_owned(),
+    };
+    table(body, &title, &heads, &rows);
 }
 
 fn failures(figures: &Figures, body: &mut String) {

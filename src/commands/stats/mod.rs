@@ -44,7 +44,7 @@ pub struct StatsArgs {
     /// Exit 1 if a mail is due for longer than this, 2 if for more than twice as long.
     #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     max_pending_age: Option<Duration>,
-    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all.
+    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, what was cancelled left out, 2 if twice as large a one, or one half-way to all.
     #[arg(long, value_name = "SHARE", value_parser = value::read(units::share), allow_hyphen_values = true)]
     max_failed_ratio: Option<f64>,
     /// Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did.
@@ -196,7 +196,7 @@ fn as_json(figures: &Figures) -> Value {
                 "queue": one.queue, "pending": one.pending, "due": one.due, "scheduled": one.scheduled,
                 "sending": one.sending, "sent": one.sent, "failed": one.failed,
                 "oldest_due_age_seconds": seconds(one.oldest_due_age_ms),
-                "failed_ratio": one.recent.failed_ratio,
+                "failed_ratio": one.recent.failed_ratio, "cancelled": one.recent.cancelled,
                 "send_duration_seconds": duration(one.recent.send_ms),
                 "attempts_per_mail": one.recent.attempts_per_mail,
                 "sent_per_minute": one.recent.sent_per_minute,
@@ -246,6 +246,6 @@ fn as_json(figures: &Figures) -> Value {
         "breakers": breakers,
         "sent_by_hour": stats.recent.sent_by_hour, "last_sent_at": stats.last_sent_at,
         "last_run_at": figures.last_run_at, "runs": runs, "rates": rates,
-        "reasons": reasons,
+        "reasons": reasons, "reasons_of_last": stats.reasons_of_last, "reasons_untold": stats.reasons_untold,
     })
 }

@@ -9,6 +9,9 @@ use crate::store::{QueueStats, Recent};
 /// A terminal with fewer columns is shown fewer figures of each queue.
 const WIDE: usize = 110;
 
+/// So many reasons are shown.
+const SHOWN: usize = 5;
+
 /// Puts everything on `page`, for a terminal with so many columns.
 pub fn fill(page: &mut Page, figures: &Figures, width: Option<usize>) {
     queues(figures, width.is_none_or(|width| width >= WIDE), page);
@@ -101,8 +104,12 @@ fn recent(figures: &Figures, page: &mut Page) {
     };
     page.line([Piece::new(format!("in the last {since}"), Tone::Title)]);
     let ratio = recent.failed_ratio.map_or("-".to_owned(), percent);
-    let (sent, failed) = (recent.sent, recent.failed);
-    entry(page, "finished", [format!("{sent} SENT, {failed} FAILED ({ratio})").into()]);
+    let Recent { sent, failed, cancelled, .. } = recent;
+    let cancelled = match cancelled {
+        0 => String::new(),
+        _ => format!("{cancelled} of them cancelled; without these "),
+    };
+    entry(page, "finished", [format!("{sent} SENT, {failed} FAILED ({cancelled}{ratio})").into()]);
     let [p50, p95, p99] = percentiles(recent.send_ms).map(shown_seconds);
     entry(page, "send duration", [format!("p50 {p50}, p95 {p95}, p99 {p99}").into()]);
     let number = |figure: Option<f64>| figure.map_or("-".to_owned(), |n| format!("{n:.2}"));
@@ -186,11 +193,19 @@ fn reasons(figures: &Figures, page: &mut Page) {
         return;
     }
     page.line([]);
-    page.line([Piece::new("why mails FAILED", Tone::Title)]);
+    let title = match figures.stats.reasons_of_last {
+        Some(last) => format!("why mails FAILED, the last {last} of them"),
+        None => "why mails FAILED".to_owned(),
+    };
+    page.line([Piece::new(title, Tone::Title)]);
     let mut table = Table::new(&["mails", "failure", "words"]);
-    for one in reasons.iter().take(5) {
+    for one in reasons.iter().take(SHOWN) {
         let words: String = one.words.chars().take(160).collect();
         table.row([one.mails.to_string(), one.failure.clone(), words]);
     }
     page.table(table);
+    let more = reasons.len().saturating_sub(SHOWN) as u64 + figures.stats.reasons_untold;
+    if more > 0 {
+        page.line([format!("and {more} more reasons").into()]);
+    }
 }

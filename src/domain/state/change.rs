@@ -1,7 +1,7 @@
 //! "Again, or give up": what an outcome makes of a mail. Pure; time and chance are arguments.
 
 use super::Failure;
-use crate::domain::message::Mail;
+use crate::domain::message::{Mail, SUPPRESSED};
 use crate::domain::outcome::{Fate, Outcome};
 use crate::domain::retry::{OnUnknown, Policy, millis};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Change {
         &self.delivered
     }
 
-    /// Everyone who was refused for good.
+    /// Everyone who was refused for good, or is suppressed.
     pub fn refused(&self) -> &BTreeMap<String, String> {
         &self.refused
     }
@@ -87,16 +87,30 @@ pub fn expire(mail: &Mail) -> Change {
     }
 }
 
-/// A claimed mail whose recipients, those that are left, are all suppressed; `refused` says so.
+/// A claimed mail whose recipients, those that are left, are all suppressed; `refused` says so. It is SENT where
+/// all the others have it.
 pub fn suppress(mail: &Mail) -> Change {
-    let words: Vec<_> = mail.refused.iter().map(|(who, why)| format!("{who}: {why}")).collect();
+    let (to, error) = match mail.delivered.is_empty() || is_rejected(&mail.refused) {
+        true => (Move::Failed(Failure::Suppressed), Some(told(&mail.refused))),
+        false => (Move::Sent, None),
+    };
     Change {
-        to: Move::Failed(Failure::Suppressed),
+        to,
         attempts: mail.attempt_count,
-        error: Some(words.join("; ")),
+        error,
         delivered: mail.delivered.clone(),
         refused: mail.refused.clone(),
     }
+}
+
+/// Whether a server refused somebody. Who is suppressed was left out on purpose, which is no failure of the mail.
+fn is_rejected(refused: &BTreeMap<String, String>) -> bool {
+    refused.values().any(|words| !words.starts_with(SUPPRESSED))
+}
+
+fn told(refused: &BTreeMap<String, String>) -> String {
+    let words: Vec<_> = refused.iter().map(|(who, why)| format!("{who}: {why}")).collect();
+    words.join("; ")
 }
 
 /// A claimed row that cannot be read, and why.
@@ -188,11 +202,10 @@ fn verdict(
         } else {
             (retry(), spent, Some(words))
         }
-    } else if refused.is_empty() {
-        (Move::Sent, spent, None)
+    } else if is_rejected(&refused) {
+        (Move::Failed(Failure::Rejected), spent, Some(told(&refused)))
     } else {
-        let words: Vec<_> = refused.iter().map(|(who, why)| format!("{who}: {why}")).collect();
-        (Move::Failed(Failure::Rejected), spent, Some(words.join("; ")))
+        (Move::Sent, spent, None)
     };
     Change { to, attempts, error, delivered, refused }
 }

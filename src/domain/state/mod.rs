@@ -170,6 +170,19 @@ pub enum Failure {
 }
 
 impl Failure {
+    pub const ALL: [Failure; 10] = [
+        Failure::Rejected,
+        Failure::Exhausted,
+        Failure::Expired,
+        Failure::Render,
+        Failure::Attachment,
+        Failure::Invalid,
+        Failure::Cancelled,
+        Failure::Suppressed,
+        Failure::WorkerLost,
+        Failure::UnknownOutcome,
+    ];
+
     /// The word in the column `failure`.
     pub fn word(self) -> &'static str {
         match self {

@@ -110,6 +110,19 @@ fn one_refused_recipient_fails_the_mail_and_the_other_has_it() {
 }
 
 #[test]
+fn a_suppressed_recipient_is_no_failure_of_a_mail_that_the_others_have() {
+    let mut mail = mail();
+    mail.refused.insert("c@x.example".into(), "suppressed: asked to".into());
+    let change = after(&mail, &answered([Fate::Accepted, Fate::Accepted]));
+    assert_eq!((change.to(), change.error(), change.refused().len()), (Move::Sent, None, 1));
+    let change = after(&mail, &answered([Fate::Accepted, Fate::Refused("550 no".into())]));
+    assert_eq!(change.to(), Move::Failed(Failure::Rejected));
+    assert_eq!(suppress(&mail).to(), Move::Failed(Failure::Suppressed));
+    mail.delivered = both();
+    assert_eq!(suppress(&mail).to(), Move::Sent, "suppressed while the others got it");
+}
+
+#[test]
 fn a_deferred_recipient_costs_an_attempt_and_keeps_the_deadline() {
     let mut mail = mail();
     let outcome = answered([Fate::Accepted, Fate::Deferred("450 later".into())]);
