@@ -35,7 +35,7 @@ use crate::output::{Level, Output};
 use crate::store::{self, Access, Store};
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the help shows what every command takes: behind the command's own options.
 const GLOBAL: &str = "Global options";
@@ -126,6 +126,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// Refuses to write into the queue, where `option` names one of its files.
+    pub fn spare(&self, option: &str, path: &Path) -> Result<(), Fault> {
+        replace::spare(option, path, self.config.database())
+    }
+
     /// Opens the database of the configuration.
     pub fn store(&self, access: Access) -> Result<Store, Fault> {
         let path = self.config.database();

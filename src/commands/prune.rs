@@ -57,7 +57,10 @@ pub fn run(args: &PruneArgs, context: &Context) -> Result<u8> {
     let access = if args.dry_run { Access::Read } else { Access::Write };
     let mut store = context.store(access)?;
     let mut archive = match &args.archive {
-        Some(path) if !args.dry_run => Some(Archive::open(path)?),
+        Some(path) if !args.dry_run => {
+            context.spare("--archive", path)?;
+            Some(Archive::open(path)?)
+        }
         _ => None,
     };
     let mut keep = |rows: &[Value]| archive.as_mut().map_or(Ok(()), |archive| archive.append(rows));

@@ -154,6 +154,7 @@ fn write(path: &Path, mail: &Mail, context: &Context) -> Result<u8> {
                 .into());
         }
     };
+    context.spare("--output", path)?;
     replace::file(path, &bytes)?;
     Ok(exit::DONE)
 }

@@ -329,3 +329,34 @@ fn a_rate_says_what_is_left_of_it() {
     assert_eq!(rates, expected);
     assert!(sandbox.mailq(&["stats"]).out.contains("rate              news 10/1h, 7 left\n"));
 }
+
+#[test]
+fn no_file_that_a_user_names_is_the_queue_or_a_device() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    sandbox.write("bulk.jsonl", "{\"to\":\"b@example.com\",\"subject\":\"S\"}\n{\"to\":\"bad\"}\n");
+    std::os::unix::fs::symlink("mailq.db", sandbox.path("link")).unwrap();
+    fs::hard_link(sandbox.path("bulk.jsonl"), sandbox.path("same.jsonl")).unwrap();
+    for args in [
+        &["stats", "--output", "mailq.db"][..],
+        &["stats", "--output", "./link"],
+        &["stats", "--output", "mailq.db-wal"],
+        &["prune", "--archive", "mailq.db"],
+        &["enqueue", "--bulk", "bulk.jsonl", "--skip-bad", "mailq.db"],
+        &["enqueue", "--bulk", "bulk.jsonl", "--skip-bad", "same.jsonl"],
+    ] {
+        let seen = sandbox.mailq(args);
+        assert_eq!((seen.code, seen.out.as_str()), (64, ""), "{seen}");
+    }
+    assert_eq!(Rows::of(&sandbox).statuses(), [("PENDING".to_owned(), 1)].into());
+    assert_eq!(fs::read_to_string(sandbox.path("bulk.jsonl")).unwrap().lines().count(), 2);
+
+    // A link is followed, and a pipe written to.
+    sandbox.write("real.txt", "old");
+    std::os::unix::fs::symlink("real.txt", sandbox.path("to-real")).unwrap();
+    sandbox.mailq(&["stats", "--output", "to-real"]).assert_code(0);
+    assert!(fs::symlink_metadata(sandbox.path("to-real")).unwrap().is_symlink());
+    assert!(fs::read_to_string(sandbox.path("real.txt")).unwrap().contains("default"));
+    let seen = sandbox.mailq(&["stats", "--json", "--output", "-"]);
+    assert_eq!(seen.assert_code(0).json()["schema"], 1);
+}

@@ -9,7 +9,7 @@ mod line;
 
 pub use content::{Content, content, nothing_to_say};
 
-use super::{Context, value};
+use super::{Context, replace, value};
 use crate::domain::address;
 use crate::domain::fault::{Fault, Kind};
 use crate::domain::message::{BUILT_IN_TEMPLATE, Draft};
@@ -111,6 +111,15 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
     let bulk = args.bulk.as_ref().map(|path| path.to_string_lossy().into_owned());
     let Content { params, body, .. } = &args.content;
     content::stdin_is_read_once(&[("--bulk", &bulk), ("--params", params), ("--body", body)])?;
+    if let Some(path) = &args.skip_bad {
+        context.spare("--skip-bad", path)?;
+        if args.bulk.as_ref().is_some_and(|source| replace::is_same(path, source)) {
+            let words = format!("--skip-bad {} is the file of --bulk", path.display());
+            return Err(Fault::new(Kind::Usage, words)
+                .hint("the bad lines go into a file of their own")
+                .into());
+        }
+    }
     let mut stage = Stage::open()?;
     // The files of each mail that has some: they are copied when all mails are known to be good.
     let mut wanted: Vec<(u64, Vec<Wanted>)> = Vec::new();

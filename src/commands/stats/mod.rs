@@ -123,6 +123,9 @@ pub fn run(args: &StatsArgs, context: &Context) -> anyhow::Result<u8> {
     if let Some(group) = &args.group {
         return group::run(group, context);
     }
+    if let Some(path) = &args.output {
+        context.spare("--output", path)?;
+    }
     let store = context.store(Access::Read)?;
     let figures = Figures::gather(args, &store, context)?;
     drop(store);
