@@ -121,7 +121,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand stats" -l queue -d 'Only thi
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l group -d 'Instead: how far the mails of this group are, and about when they will be through' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l output -d 'Replace this file with the figures, all at once, instead of printing them' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-pending-age -d 'Exit 1 if a mail is due for longer than this, 2 if for more than twice as long' -r
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, what was cancelled left out, 2 if twice as large a one, or one half-way to all' -r
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-silence -d 'Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F

@@ -33,7 +33,7 @@ pub struct Recent {
     pub failed: u64,
     /// Those of `failed` that an admin cancelled.
     pub cancelled: u64,
-    /// FAILED ÷ (SENT + FAILED), without what was cancelled: that is no failure.
+    /// FAILED ÷ (SENT + FAILED).
     pub failed_ratio: Option<f64>,
     /// How long handing over took, in milliseconds, at the 50th, 95th and 99th percentile of the last mails SENT.
     pub send_ms: Option<[i64; 3]>,
@@ -122,9 +122,8 @@ pub(super) fn measure(
         }
     }
     for one in stats.queues.iter_mut().map(|one| &mut one.recent).chain([all]) {
-        let failed = one.failed.saturating_sub(one.cancelled);
-        let finished = one.sent + failed;
-        one.failed_ratio = (finished > 0).then(|| failed as f64 / finished as f64);
+        let finished = one.sent + one.failed;
+        one.failed_ratio = (finished > 0).then(|| one.failed as f64 / finished as f64);
         let minutes = (now - since) as f64 / 60_000.0;
         one.sent_per_minute = (minutes > 0.0).then(|| one.sent as f64 / minutes);
     }

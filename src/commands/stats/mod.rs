@@ -44,7 +44,7 @@ pub struct StatsArgs {
     /// Exit 1 if a mail is due for longer than this, 2 if for more than twice as long.
     #[arg(long, value_name = "DURATION", value_parser = value::duration(), allow_hyphen_values = true)]
     max_pending_age: Option<Duration>,
-    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, what was cancelled left out, 2 if twice as large a one, or one half-way to all.
+    /// Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all.
     #[arg(long, value_name = "SHARE", value_parser = value::read(units::share), allow_hyphen_values = true)]
     max_failed_ratio: Option<f64>,
     /// Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did.

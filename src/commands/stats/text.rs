@@ -107,7 +107,7 @@ fn recent(figures: &Figures, page: &mut Page) {
     let Recent { sent, failed, cancelled, .. } = recent;
     let cancelled = match cancelled {
         0 => String::new(),
-        _ => format!("{cancelled} of them cancelled; without these "),
+        _ => format!("{cancelled} of them cancelled; "),
     };
     entry(page, "finished", [format!("{sent} SENT, {failed} FAILED ({cancelled}{ratio})").into()]);
     let [p50, p95, p99] = percentiles(recent.send_ms).map(shown_seconds);
