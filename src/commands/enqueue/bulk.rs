@@ -6,6 +6,7 @@
 
 use super::files::Wanted;
 use super::line::{self, Line};
+use super::records::{Record, Records};
 use super::{EnqueueArgs, House, Request, json};
 use crate::commands::value;
 use crate::domain::fault::{Fault, Kind, words_of};
@@ -19,6 +20,8 @@ use std::path::Path;
 
 /// More bad lines, or warnings, than this are only counted.
 pub(super) const MOST_TOLD: usize = 50;
+
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Where good lines go.
 pub(super) type Take<'a> = dyn FnMut(Draft, Vec<Wanted>) -> Result<(), Fault> + 'a;
@@ -51,7 +54,7 @@ pub(super) fn read<'a>(
     take: &'a mut Take<'a>,
 ) -> Result<()> {
     let (name, mut input) = value::open("--bulk", source)?;
-    let head = head(&mut input).map_err(|e| unreadable(&name, &e))?;
+    let (mark, head) = head(&mut input).map_err(|e| unreadable(&name, &e))?;
     let base = Request::of(args, house)?;
     let skipped = args.skip_bad.as_deref().map(|path| create(path, source)).transpose()?;
     let progress = house.context.output.progress("checking", 0);
@@ -66,7 +69,12 @@ pub(super) fn read<'a>(
             let hint = "JSON Lines: one object a line, not an array; jq -c '.[]' makes them";
             return Err(Fault::new(Kind::Data, told).hint(hint).into());
         }
-        Some(_) => reading.csv_lines(input)?,
+        Some(_) => {
+            if let Some(file) = &mut reading.skipped {
+                file.write_all(mark).map_err(|e| unwritable(&e))?;
+            }
+            reading.csv_lines(input)?;
+        }
         None => {}
     }
     reading.end(args.skip_bad.as_deref())
@@ -93,21 +101,19 @@ impl Reading<'_, '_> {
     }
 
     fn csv_lines(&mut self, input: impl BufRead) -> Result<(), Fault> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
-        let head = reader.byte_headers().cloned();
-        let head = head.map_err(|e| Fault::new(Kind::Io, format!("{}: {e}", self.name)))?;
-        let columns = match columns(&head) {
+        let (mut records, mut record) = (Records::of(input), Record::default());
+        records.read(&mut record).map_err(|e| unreadable(&self.name, &e))?;
+        let head = record.fault.take().map_or_else(|| columns(&record.fields), Err);
+        let columns = match head {
             Ok(columns) => columns,
-            Err(why) => return self.is_bad(1, &why, &[]),
+            Err(why) => return self.is_bad(record.line, &why, &[]),
         };
-        self.skip(&as_csv(&head))?;
-        let mut record = csv::ByteRecord::new();
-        let broken = |name: &str, e: csv::Error| Fault::new(Kind::Io, format!("{name}: {e}"));
-        while reader.read_byte_record(&mut record).map_err(|e| broken(&self.name, e))? {
-            let number = record.position().map_or(0, csv::Position::line);
-            let line = texts(&columns, &record).and_then(|all| line::of_columns(&columns, &all));
+        self.skip(&record.raw)?;
+        while records.read(&mut record).map_err(|e| unreadable(&self.name, &e))? {
+            let texts = record.fault.take().map_or_else(|| texts(&columns, &record.fields), Err);
+            let line = texts.and_then(|all| line::of_columns(&columns, &all));
             if let Err(why) = self.line(line, |words| format!("column {words}"))? {
-                self.is_bad(number, &why, &as_csv(&record))?;
+                self.is_bad(record.line, &why, &record.raw)?;
             }
         }
         Ok(())
@@ -156,7 +162,8 @@ impl Reading<'_, '_> {
     /// Writes a line as it came into the file of `--skip-bad`.
     fn skip(&mut self, raw: &[u8]) -> Result<(), Fault> {
         let Some(file) = &mut self.skipped else { return Ok(()) };
-        let newline: &[u8] = if raw.ends_with(b"\n") || raw.is_empty() { b"" } else { b"\n" };
+        let ends = raw.is_empty() || raw.ends_with(b"\n") || raw.ends_with(b"\r");
+        let newline: &[u8] = if ends { b"" } else { b"\n" };
         file.write_all(raw).and_then(|()| file.write_all(newline)).map_err(|e| unwritable(&e))
     }
 
@@ -198,18 +205,19 @@ impl Reading<'_, '_> {
     }
 }
 
-/// The lines up to the first that is not blank, without a byte order mark.
-fn head(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
+/// The byte order mark, if there is one, and the lines up to the first that is not blank.
+fn head(input: &mut dyn BufRead) -> io::Result<(&'static [u8], Vec<u8>)> {
+    let (mut mark, mut head): (&[u8], Vec<u8>) = (b"", Vec::new());
     while head.iter().all(u8::is_ascii_whitespace) {
         if input.read_until(b'\n', &mut head)? == 0 {
             break;
         }
-        if head.starts_with("\u{feff}".as_bytes()) {
-            head.drain(..3);
+        if head.starts_with(MARK) {
+            head.drain(..MARK.len());
+            mark = MARK;
         }
     }
-    Ok(head)
+    Ok((mark, head))
 }
 
 /// The names of the columns, or what is wrong with them.
@@ -246,14 +254,6 @@ fn texts<'r>(columns: &[String], record: &'r csv::ByteRecord) -> Result<Vec<&'r 
             .map_err(|e| format!("column {column} is not UTF-8, at byte {}", e.valid_up_to() + 1))
     };
     columns.iter().zip(record).map(text).collect()
-}
-
-/// A record as a line of CSV.
-fn as_csv(record: &csv::ByteRecord) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing into memory does not fail.
-    let _ = writer.write_byte_record(record);
-    writer.into_inner().unwrap_or_default()
 }
 
 /// The file for the bad lines, empty at first.

@@ -6,6 +6,7 @@ mod fields;
 mod files;
 mod json;
 mod line;
+mod records;
 
 pub use content::{Content, content, nothing_to_say};
 
