@@ -19,6 +19,38 @@ pub struct Enqueued {
     pub repeats: Option<u64>,
 }
 
+/// A draft whose idempotency key is taken by a mail with other content.
+#[derive(Debug)]
+pub struct Clash {
+    /// Which of the drafts, from 0.
+    pub number: u64,
+    /// Which of the drafts has the key, if it is not an older mail that has it.
+    pub earlier: Option<u64>,
+    pub mail: MailId,
+    key: String,
+    different: String,
+}
+
+impl Clash {
+    /// What is wrong, where `holder` has the key.
+    pub fn words(&self, holder: &str) -> String {
+        let Clash { key, different, .. } = self;
+        format!("key {key:?} is taken by {holder}, which differs from this one in {different}")
+    }
+
+    pub fn fault(&self) -> Fault {
+        let id = self.mail;
+        Fault::new(Kind::Data, self.words(&format!("mail {id}")))
+            .hint(format!("`mailq show {id}` shows that mail; another mail wants another key"))
+    }
+}
+
+/// What became of one draft.
+enum Outcome {
+    Stored(Enqueued),
+    Clash { mail: MailId, key: String, different: String },
+}
+
 impl Store {
     /// Stores all of `drafts` in one transaction, or none. On return they are on disk.
     ///
@@ -26,52 +58,73 @@ impl Store {
     /// `Data` when an idempotency key is taken by a mail with other content; else what the database says.
     #[cfg(test)]
     pub fn enqueue(&mut self, drafts: &[Draft], now: i64) -> Result<Vec<Enqueued>, Fault> {
-        self.enqueue_all(drafts.iter().map(Ok), now)
+        let refuse = |clashes: &[Clash]| clashes.first().map_or(Ok(()), |one| Err(one.fault()));
+        self.enqueue_all(drafts.iter().map(Ok), now, refuse)
     }
 
-    /// The same for mails that come one by one.
+    /// The same for mails that come one by one. Where some clash, `judge` sees them before the others are on disk, and
+    /// says whether these stay.
     ///
     /// # Errors
-    /// As for `enqueue`, and what `drafts` itself says.
+    /// What `drafts`, `judge` and the database say.
     pub fn enqueue_all<D: Borrow<Draft>>(
         &mut self,
         drafts: impl Iterator<Item = Result<D, Fault>>,
         now: i64,
+        judge: impl FnOnce(&[Clash]) -> Result<(), Fault>,
     ) -> Result<Vec<Enqueued>, Fault> {
-        let mut clash = None;
+        let mut refused = None;
         let result = self.write(|tx| {
-            let mut stored = Vec::new();
-            for draft in drafts {
-                let one = match draft {
-                    Ok(draft) => store_one(tx, draft.borrow(), now)?,
-                    Err(fault) => Err(fault),
-                };
-                match one {
-                    Ok(one) => stored.push(one),
-                    Err(fault) => {
-                        clash = Some(fault);
-                        return Err(rusqlite::Error::QueryReturnedNoRows);
-                    }
-                }
-            }
-            Ok(stored)
+            store_each(tx, drafts, now, judge)?.map_err(|fault| {
+                refused = Some(fault);
+                rusqlite::Error::QueryReturnedNoRows
+            })
         });
-        match clash {
-            Some(fault) => Err(fault),
-            None => result,
+        refused.map_or(result, Err)
+    }
+}
+
+fn store_each<D: Borrow<Draft>>(
+    tx: &Transaction<'_>,
+    drafts: impl Iterator<Item = Result<D, Fault>>,
+    now: i64,
+    judge: impl FnOnce(&[Clash]) -> Result<(), Fault>,
+) -> Result<Result<Vec<Enqueued>, Fault>, rusqlite::Error> {
+    // Ids grow, so `new` is in their order.
+    let (mut stored, mut new, mut clashes) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, draft) in (0..).zip(drafts) {
+        let one = match draft {
+            Ok(draft) => store_one(tx, draft.borrow(), now)?,
+            Err(fault) => Err(fault),
+        };
+        match one {
+            Ok(Outcome::Stored(one)) => {
+                if !one.existed {
+                    new.push((one.id.0, number));
+                }
+                stored.push(one);
+            }
+            Ok(Outcome::Clash { mail, key, different }) => {
+                let earlier = new.binary_search_by_key(&mail.0, |(id, _)| *id);
+                let earlier = earlier.ok().map(|at| new[at].1);
+                clashes.push(Clash { number, earlier, mail, key, different });
+            }
+            Err(fault) => return Ok(Err(fault)),
         }
     }
+    let judged = if clashes.is_empty() { Ok(()) } else { judge(&clashes) };
+    Ok(judged.map(|()| stored))
 }
 
 fn store_one(
     tx: &Transaction<'_>,
     draft: &Draft,
     now: i64,
-) -> Result<Result<Enqueued, Fault>, rusqlite::Error> {
+) -> Result<Result<Outcome, Fault>, rusqlite::Error> {
     let mut told = None;
     if let (Some(key), Some(window)) = (&draft.idempotency_key, draft.suppress_for) {
         match repeats::judge(tx, draft, key, window, now)? {
-            Verdict::Counted(counted) => return Ok(Ok(counted)),
+            Verdict::Counted(counted) => return Ok(Ok(Outcome::Stored(counted))),
             Verdict::Goes { repeats } => told = Some(repeats),
         }
         repeats::free_key(tx, key)?;
@@ -86,10 +139,9 @@ fn store_one(
             .query_row([key], |found| Ok((row::mail(found)?, found.get("is_first_time")?)))
             .optional()?;
         if let Some(((id, mail), is_first_time)) = found {
-            return Ok(same_content(draft, id, mail, is_first_time, key).map(|()| Enqueued {
-                id,
-                existed: true,
-                repeats: None,
+            return Ok(differences(draft, id, mail, is_first_time).map(|all| match all {
+                None => Outcome::Stored(Enqueued { id, existed: true, repeats: None }),
+                Some(different) => Outcome::Clash { mail: id, key: key.clone(), different },
             }));
         }
     }
@@ -120,18 +172,17 @@ fn store_one(
     if let (Some(key), Some(window)) = (&draft.idempotency_key, draft.suppress_for) {
         repeats::begin(tx, draft, key, id, window, now)?;
     }
-    Ok(Ok(Enqueued { id, existed: false, repeats: None }))
+    Ok(Ok(Outcome::Stored(Enqueued { id, existed: false, repeats: None })))
 }
 
 /// A repeated key must bring the same mail. A time that was named belongs to it; one so long from now, as in `--in 5m`,
 /// is another each time. A mail that was deferred has lost the time that it began with, unless `is_first_time`.
-fn same_content(
+fn differences(
     draft: &Draft,
     id: MailId,
     mail: Result<Mail, String>,
     is_first_time: bool,
-    key: &str,
-) -> Result<(), Fault> {
+) -> Result<Option<String>, Fault> {
     let mail =
         mail.map_err(|why| Fault::new(Kind::Data, format!("mail {id} cannot be read: {why}")))?;
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();
@@ -181,17 +232,7 @@ fn same_content(
         .filter(|(_, same, _, _)| !same)
         .map(|(what, _, there, here)| told(what, there, here))
         .collect();
-    if different.is_empty() {
-        return Ok(());
-    }
-    Err(Fault::new(
-        Kind::Data,
-        format!(
-            "key {key:?} is taken by mail {id}, which differs from this one in {}",
-            different.join(", ")
-        ),
-    )
-    .hint(format!("`mailq show {id}` shows that mail; another mail wants another key")))
+    Ok((!different.is_empty()).then(|| different.join(", ")))
 }
 
 fn moment(ms: i64) -> String {

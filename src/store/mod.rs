@@ -34,7 +34,7 @@ pub use admin::{Cancelled, Retried};
 pub use breaker::Breaker;
 pub use claim::{Arm, Choice, Claimed, Lease};
 pub use counter::{Counter, Counters, DURATIONS};
-pub use enqueue::Enqueued;
+pub use enqueue::{Clash, Enqueued};
 pub use group::{LATELY_MS, Progress};
 pub use history::Past;
 pub use hold::Held;

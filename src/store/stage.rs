@@ -19,39 +19,51 @@ impl Stage {
         let opened = Connection::open("").and_then(|conn| {
             conn.execute_batch(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; \
-                 CREATE TABLE drafts (n INTEGER PRIMARY KEY, draft TEXT NOT NULL); BEGIN",
+                 CREATE TABLE drafts (n INTEGER PRIMARY KEY, draft TEXT NOT NULL, \
+                 line INTEGER NOT NULL, raw BLOB NOT NULL); BEGIN",
             )?;
             Ok(conn)
         });
         opened.map(|conn| Stage { conn, count: 0 }).map_err(|e| fault(&e))
     }
 
-    /// Adds a mail, and returns its number.
-    pub fn add(&mut self, draft: &Draft) -> Result<u64, Fault> {
-        self.put(self.count, draft)?;
+    /// Adds a mail that came on line `line` as `raw`, and returns its number.
+    pub fn add(&mut self, draft: &Draft, line: u64, raw: &[u8]) -> Result<u64, Fault> {
+        let text = text(draft)?;
+        self.conn
+            .prepare_cached("INSERT INTO drafts (n, draft, line, raw) VALUES (?1, ?2, ?3, ?4)")
+            .and_then(|mut add| add.execute(params![whole(self.count), text, whole(line), raw]))
+            .map_err(|e| fault(&e))?;
         self.count += 1;
         Ok(self.count - 1)
     }
 
     /// Puts `draft` in the place of mail `number`.
     pub fn put(&mut self, number: u64, draft: &Draft) -> Result<(), Fault> {
-        let text = serde_json::to_string(draft)
-            .map_err(|e| Fault::new(Kind::Bug, format!("a mail cannot be kept: {e}")))?;
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let text = text(draft)?;
         self.conn
-            .prepare_cached("INSERT OR REPLACE INTO drafts (n, draft) VALUES (?1, ?2)")
-            .and_then(|mut insert| insert.execute(params![number, text]))
+            .prepare_cached("UPDATE drafts SET draft = ?2 WHERE n = ?1")
+            .and_then(|mut update| update.execute(params![whole(number), text]))
             .map(drop)
+            .map_err(|e| fault(&e))
+    }
+
+    /// The line on which mail `number` came, and how.
+    pub fn came(&self, number: u64) -> Result<(i64, Vec<u8>), Fault> {
+        self.conn
+            .prepare_cached("SELECT line, raw FROM drafts WHERE n = ?1")
+            .and_then(|mut select| {
+                select.query_row([whole(number)], |row| Ok((row.get(0)?, row.get(1)?)))
+            })
             .map_err(|e| fault(&e))
     }
 
     /// The mail `number`.
     pub fn get(&self, number: u64) -> Result<Draft, Fault> {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
         let text: String = self
             .conn
             .prepare_cached("SELECT draft FROM drafts WHERE n = ?1")
-            .and_then(|mut select| select.query_row([number], |row| row.get(0)))
+            .and_then(|mut select| select.query_row([whole(number)], |row| row.get(0)))
             .map_err(|e| fault(&e))?;
         serde_json::from_str(&text)
             .map_err(|e| Fault::new(Kind::Bug, format!("a mail that was kept cannot be read: {e}")))
@@ -61,6 +73,15 @@ impl Stage {
     pub fn drafts(&self) -> impl Iterator<Item = Result<Draft, Fault>> {
         (0..self.count).map(|number| self.get(number))
     }
+}
+
+fn text(draft: &Draft) -> Result<String, Fault> {
+    serde_json::to_string(draft)
+        .map_err(|e| Fault::new(Kind::Bug, format!("a mail cannot be kept: {e}")))
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn fault(e: &rusqlite::Error) -> Fault {

@@ -225,3 +225,86 @@ fn what_is_nearly_json_lines_or_csv_is_told_what_it_lacks() {
     assert_eq!(warned.assert_code(0).err.lines().count(), 51, "{warned}");
     assert!(warned.err.ends_with("… and 2 more\n"), "{warned}");
 }
+
+#[test]
+fn a_quote_that_is_not_closed_swallows_no_mail() {
+    let sandbox = Sandbox::new();
+    let bad = sandbox.path("bad.csv");
+    let args = ["enqueue", "--template", "hello", "--bulk", "-"];
+    for (csv, told) in [
+        (
+            "to,name\na@example.com,\"abc\nb@example.com,2\n",
+            "stdin:2: field 2 begins with a quote that is never closed",
+        ),
+        (
+            "to,name\na@example.com,1\nb@example.com,\"x\"y\nc@example.com,3\n",
+            "stdin:3: field 2 goes on after its closing quote",
+        ),
+        (
+            "to,name\na@example.com,\"abc\nb@example.com,\"2\"\n",
+            "stdin:2: field 2 goes on after its closing quote",
+        ),
+        ("to,\"name\na@example.com,1\n", "stdin:1: field 2 begins with a quote that is never"),
+    ] {
+        let seen = sandbox.mailq_reading(&args, csv);
+        assert_eq!((seen.code, seen.out.as_str()), (65, ""), "{csv}: {seen}");
+        assert!(seen.err.contains(told), "{told}\n{seen}");
+        assert!(!sandbox.database().exists());
+    }
+    // What is legal is taken as it is meant: commas, line ends and doubled quotes.
+    let legal = "to,name\r\n\r\na@example.com,\"1, \"\"2\"\"\r\n3\"\r\nb@example.com,5\" x\r\n";
+    let bads =
+        "c@example.com,\"x\"y\r\nd@example.com,\"\"\r\ne@example.com,\"abc\r\nf@example.com,6";
+    let skip = [&args[..], &["--skip-bad", bad.to_str().unwrap()]].concat();
+    let seen = sandbox.mailq_reading(&skip, format!("\u{feff}{legal}{bads}"));
+    assert_eq!((seen.code, seen.out.as_str()), (0, "1\n2\n3\n"), "{seen}");
+    assert!(seen.err.contains("stdin:6: ") && seen.err.contains("stdin:8: "), "{seen}");
+    let rows = Rows::of(&sandbox);
+    assert_eq!(
+        rows.all::<String>("SELECT parameters FROM email_messages", []),
+        [r#"{"name":"1, \"2\"\r\n3"}"#, r#"{"name":"5\" x"}"#, r#"{"name":""}"#]
+    );
+    // The bad ones are kept byte for byte, the byte order mark and the line ends too.
+    assert_eq!(
+        std::fs::read_to_string(&bad).unwrap(),
+        "\u{feff}to,name\r\nc@example.com,\"x\"y\r\ne@example.com,\"abc\r\nf@example.com,6\n"
+    );
+}
+
+#[test]
+fn a_key_that_is_taken_makes_a_line_bad() {
+    let sandbox = Sandbox::new();
+    let bad = sandbox.path("bad.csv");
+    let args = ["enqueue", "--template", "hello", "--param", "name=x", "--bulk", "-"];
+    let skip = [&args[..], &["--skip-bad", bad.to_str().unwrap()]].concat();
+    let kept = || std::fs::read_to_string(&bad).unwrap();
+    let csv = "to,key\na@example.com,q1\nb@example.com,q1\nc@example.com,q2\n";
+    let seen = sandbox.mailq_reading(&args, csv);
+    assert_eq!((seen.code, seen.out.as_str()), (65, ""), "{seen}");
+    let told = "stdin:3: key \"q1\" is taken by line 2, which differs from this one in to";
+    assert!(seen.err.contains(told) && !seen.err.contains("mailq show"), "{seen}");
+    assert!(seen.err.contains("1 line with a key that is taken, nothing is stored"), "{seen}");
+    let seen = sandbox.mailq_reading(&skip, csv);
+    assert_eq!(seen.code, 0, "{seen}");
+    assert!(seen.err.contains(told), "{seen}");
+    assert_eq!(kept(), "to,key\nb@example.com,q1\n");
+    let rows = Rows::of(&sandbox);
+    let recipients = || rows.all::<String>("SELECT to_addrs FROM email_messages ORDER BY id", []);
+    assert_eq!(recipients(), ["a@example.com", "c@example.com"]);
+    // The same where a mail of the queue has the key.
+    let csv = "to,key\nd@example.com,q3\ne@example.com,q2\n";
+    let seen = sandbox.mailq_reading(&args, csv);
+    let id = rows.all::<i64>("SELECT id FROM email_messages WHERE idempotency_key = 'q2'", [])[0];
+    let told = format!("stdin:3: key \"q2\" is taken by mail {id}, which differs");
+    assert!(seen.assert_code(65).err.contains(&told), "{seen}");
+    assert_eq!(recipients().len(), 2);
+    let seen = sandbox.mailq_reading(&skip, csv);
+    assert!(seen.assert_code(0).err.contains(&told), "{seen}");
+    assert_eq!(kept(), "to,key\ne@example.com,q2\n");
+    assert_eq!(recipients().len(), 3);
+    // And where no line is good.
+    let json = "{\"to\":\"f@example.com\",\"key\":\"q3\"}\n";
+    let seen = sandbox.mailq_reading(&skip, json);
+    assert!(seen.assert_code(65).err.contains("none of the lines is good"), "{seen}");
+    assert_eq!((kept().as_str(), recipients().len()), (json, 3));
+}

@@ -6,22 +6,30 @@
 
 use super::files::Wanted;
 use super::line::{self, Line};
+use super::records::{Record, Records};
 use super::{EnqueueArgs, House, Request, json};
-use crate::commands::value;
+use crate::commands::{Context, value};
 use crate::domain::fault::{Fault, Kind, words_of};
 use crate::domain::message::Draft;
 use crate::output::{Level, Progress};
+use crate::store::{Clash, Stage};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Cursor, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More bad lines, or warnings, than this are only counted.
 pub(super) const MOST_TOLD: usize = 50;
 
-/// Where good lines go.
-pub(super) type Take<'a> = dyn FnMut(Draft, Vec<Wanted>) -> Result<(), Fault> + 'a;
+const NONE_IS_GOOD: &str = "none of the lines is good";
+const MEND: &str =
+    "mend the lines named above and run it again, or take the good ones with --skip-bad FILE";
+
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Where good lines go, with their number and how they came.
+pub(super) type Take<'a> = dyn FnMut(Draft, Vec<Wanted>, u64, &[u8]) -> Result<(), Fault> + 'a;
 
 /// The lines of one input, while they are read.
 struct Reading<'a, 'h> {
@@ -49,9 +57,9 @@ pub(super) fn read<'a>(
     house: &'a House<'_>,
     warnings: &'a mut BTreeSet<String>,
     take: &'a mut Take<'a>,
-) -> Result<()> {
+) -> Result<Lines> {
     let (name, mut input) = value::open("--bulk", source)?;
-    let head = head(&mut input).map_err(|e| unreadable(&name, &e))?;
+    let (mark, head) = head(&mut input).map_err(|e| unreadable(&name, &e))?;
     let base = Request::of(args, house)?;
     let skipped = args.skip_bad.as_deref().map(|path| create(path, source)).transpose()?;
     let progress = house.context.output.progress("checking", 0);
@@ -66,7 +74,12 @@ pub(super) fn read<'a>(
             let hint = "JSON Lines: one object a line, not an array; jq -c '.[]' makes them";
             return Err(Fault::new(Kind::Data, told).hint(hint).into());
         }
-        Some(_) => reading.csv_lines(input)?,
+        Some(_) => {
+            if let Some(file) = &mut reading.skipped {
+                file.write_all(mark).map_err(|e| unwritable(&e))?;
+            }
+            reading.csv_lines(input)?;
+        }
         None => {}
     }
     reading.end(args.skip_bad.as_deref())
@@ -86,28 +99,28 @@ impl Reading<'_, '_> {
                 Ok(text) => json::read::<Line>(text.trim_end()).map_err(|e| json::words(&e)),
                 Err(e) => Err(format!("is not UTF-8, at column {}", e.valid_up_to() + 1)),
             };
-            if let Err(why) = self.line(line, |words| words.to_owned())? {
+            if let Err(why) = self.line(line, number, &bytes, |words| words.to_owned())? {
                 self.is_bad(number, &why, &bytes)?;
             }
         }
     }
 
     fn csv_lines(&mut self, input: impl BufRead) -> Result<(), Fault> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
-        let head = reader.byte_headers().cloned();
-        let head = head.map_err(|e| Fault::new(Kind::Io, format!("{}: {e}", self.name)))?;
-        let columns = match columns(&head) {
+        let (mut records, mut record) = (Records::of(input), Record::default());
+        records.read(&mut record).map_err(|e| unreadable(&self.name, &e))?;
+        let head = record.fault.take().map_or_else(|| columns(&record.fields), Err);
+        let columns = match head {
             Ok(columns) => columns,
-            Err(why) => return self.is_bad(1, &why, &[]),
+            Err(why) => return self.is_bad(record.line, &why, &[]),
         };
-        self.skip(&as_csv(&head))?;
-        let mut record = csv::ByteRecord::new();
-        let broken = |name: &str, e: csv::Error| Fault::new(Kind::Io, format!("{name}: {e}"));
-        while reader.read_byte_record(&mut record).map_err(|e| broken(&self.name, e))? {
-            let number = record.position().map_or(0, csv::Position::line);
-            let line = texts(&columns, &record).and_then(|all| line::of_columns(&columns, &all));
-            if let Err(why) = self.line(line, |words| format!("column {words}"))? {
-                self.is_bad(number, &why, &as_csv(&record))?;
+        self.skip(&record.raw)?;
+        while records.read(&mut record).map_err(|e| unreadable(&self.name, &e))? {
+            let texts = record.fault.take().map_or_else(|| texts(&columns, &record.fields), Err);
+            let line = texts.and_then(|all| line::of_columns(&columns, &all));
+            if let Err(why) =
+                self.line(line, record.line, &record.raw, |words| format!("column {words}"))?
+            {
+                self.is_bad(record.line, &why, &record.raw)?;
             }
         }
         Ok(())
@@ -117,6 +130,8 @@ impl Reading<'_, '_> {
     fn line(
         &mut self,
         line: Result<Line, String>,
+        number: u64,
+        raw: &[u8],
         column: impl Fn(&str) -> String,
     ) -> Result<Result<(), String>, Fault> {
         self.progress.add(1);
@@ -136,7 +151,8 @@ impl Reading<'_, '_> {
         self.warnings.extend(warnings);
         Ok(match mail {
             Ok((draft, wanted)) => {
-                (self.take)(draft, wanted)?;
+                let raw = if self.skipped.is_some() { raw } else { &[] };
+                (self.take)(draft, wanted, number, raw)?;
                 self.good += 1;
                 Ok(())
             }
@@ -156,19 +172,18 @@ impl Reading<'_, '_> {
     /// Writes a line as it came into the file of `--skip-bad`.
     fn skip(&mut self, raw: &[u8]) -> Result<(), Fault> {
         let Some(file) = &mut self.skipped else { return Ok(()) };
-        let newline: &[u8] = if raw.ends_with(b"\n") || raw.is_empty() { b"" } else { b"\n" };
-        file.write_all(raw).and_then(|()| file.write_all(newline)).map_err(|e| unwritable(&e))
+        keep(file, raw)
     }
 
-    fn end(self, skip_bad: Option<&Path>) -> Result<()> {
+    fn end(self, skip_bad: Option<&Path>) -> Result<Lines> {
         let Reading { name, good, bad, skipped, house, .. } = self;
         if bad > MOST_TOLD {
             let level = if skipped.is_some() { Level::Warning } else { Level::Error };
             house.context.output.say(level, &format!("{name}: … and {} more", bad - MOST_TOLD));
         }
-        if let Some(file) = skipped {
-            let file = file.into_inner().map_err(|e| unwritable(e.error()))?;
-            file.sync_all().map_err(|e| unwritable(&e))?;
+        let mut skipped = skipped;
+        if let Some(file) = &mut skipped {
+            on_disk(file)?;
         }
         let lines = value::count(bad, "bad line");
         match skip_bad {
@@ -179,12 +194,7 @@ impl Reading<'_, '_> {
             }
             _ if bad > 0 => {
                 let told = format!("{name}: {lines}, nothing is stored");
-                let hint = match skip_bad {
-                    Some(_) => "none of the lines is good",
-                    None => {
-                        "mend the lines named above and run it again, or take the good ones with --skip-bad FILE"
-                    }
-                };
+                let hint = if skip_bad.is_some() { NONE_IS_GOOD } else { MEND };
                 return Err(Fault::new(Kind::Data, told).hint(hint).into());
             }
             _ => {}
@@ -194,22 +204,82 @@ impl Reading<'_, '_> {
                 .hint("write one JSON object a line, or CSV with the columns' names on the first")
                 .into());
         }
-        Ok(())
+        Ok(Lines { name, good, skipped: skip_bad.map(Path::to_owned).zip(skipped) })
     }
 }
 
-/// The lines up to the first that is not blank, without a byte order mark.
-fn head(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
+/// The lines that were read, on their way into the queue.
+pub(super) struct Lines {
+    name: String,
+    good: usize,
+    /// The file of `--skip-bad`.
+    skipped: Option<(PathBuf, BufWriter<File>)>,
+}
+
+impl Lines {
+    /// Tells the lines whose key is taken. With `--skip-bad` they are kept, and the others may be stored.
+    pub(super) fn refuse(
+        self,
+        clashes: &[Clash],
+        stage: &Stage,
+        context: &Context,
+    ) -> Result<(), Fault> {
+        let Lines { name, good, skipped } = self;
+        let level = if skipped.is_some() { Level::Warning } else { Level::Error };
+        for clash in clashes.iter().take(MOST_TOLD) {
+            let holder = match clash.earlier {
+                Some(number) => format!("line {}", stage.came(number)?.0),
+                None => format!("mail {}", clash.mail),
+            };
+            let line = stage.came(clash.number)?.0;
+            context.output.say(level, &format!("{name}:{line}: {}", clash.words(&holder)));
+        }
+        if clashes.len() > MOST_TOLD {
+            let more = clashes.len() - MOST_TOLD;
+            context.output.say(level, &format!("{name}: … and {more} more"));
+        }
+        let lines = format!("{} with a key that is taken", value::count(clashes.len(), "line"));
+        let is_skipping = skipped.is_some();
+        if let Some((path, mut file)) = skipped {
+            for clash in clashes {
+                keep(&mut file, &stage.came(clash.number)?.1)?;
+            }
+            on_disk(&mut file)?;
+            if clashes.len() < good {
+                let words = format!("{name}: {lines} left out, and kept in {}", path.display());
+                context.output.say(Level::Warning, &words);
+                return Ok(());
+            }
+        }
+        let hint = if is_skipping { NONE_IS_GOOD } else { MEND };
+        Err(Fault::new(Kind::Data, format!("{name}: {lines}, nothing is stored")).hint(hint))
+    }
+}
+
+/// Writes a line as it came.
+fn keep(file: &mut BufWriter<File>, raw: &[u8]) -> Result<(), Fault> {
+    let ends = raw.is_empty() || raw.ends_with(b"\n") || raw.ends_with(b"\r");
+    let newline: &[u8] = if ends { b"" } else { b"\n" };
+    file.write_all(raw).and_then(|()| file.write_all(newline)).map_err(|e| unwritable(&e))
+}
+
+fn on_disk(file: &mut BufWriter<File>) -> Result<(), Fault> {
+    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(|e| unwritable(&e))
+}
+
+/// The byte order mark, if there is one, and the lines up to the first that is not blank.
+fn head(input: &mut dyn BufRead) -> io::Result<(&'static [u8], Vec<u8>)> {
+    let (mut mark, mut head): (&[u8], Vec<u8>) = (b"", Vec::new());
     while head.iter().all(u8::is_ascii_whitespace) {
         if input.read_until(b'\n', &mut head)? == 0 {
             break;
         }
-        if head.starts_with("\u{feff}".as_bytes()) {
-            head.drain(..3);
+        if head.starts_with(MARK) {
+            head.drain(..MARK.len());
+            mark = MARK;
         }
     }
-    Ok(head)
+    Ok((mark, head))
 }
 
 /// The names of the columns, or what is wrong with them.
@@ -246,14 +316,6 @@ fn texts<'r>(columns: &[String], record: &'r csv::ByteRecord) -> Result<Vec<&'r 
             .map_err(|e| format!("column {column} is not UTF-8, at byte {}", e.valid_up_to() + 1))
     };
     columns.iter().zip(record).map(text).collect()
-}
-
-/// A record as a line of CSV.
-fn as_csv(record: &csv::ByteRecord) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing into memory does not fail.
-    let _ = writer.write_byte_record(record);
-    writer.into_inner().unwrap_or_default()
 }
 
 /// The file for the bad lines, empty at first.

@@ -6,6 +6,7 @@ mod fields;
 mod files;
 mod json;
 mod line;
+mod records;
 
 pub use content::{Content, content, nothing_to_say};
 
@@ -123,16 +124,16 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
     let mut stage = Stage::open()?;
     // The files of each mail that has some: they are copied when all mails are known to be good.
     let mut wanted: Vec<(u64, Vec<Wanted>)> = Vec::new();
-    let mut take = |draft: Draft, files: Vec<Wanted>| {
-        let number = stage.add(&draft)?;
+    let mut take = |draft: Draft, files: Vec<Wanted>, line: u64, raw: &[u8]| {
+        let number = stage.add(&draft, line, raw)?;
         if !files.is_empty() {
             wanted.push((number, files));
         }
         Ok(())
     };
     let mut warnings = BTreeSet::new();
-    match &args.bulk {
-        Some(source) => bulk::read(source, args, &house, &mut warnings, &mut take)?,
+    let lines = match &args.bulk {
+        Some(source) => Some(bulk::read(source, args, &house, &mut warnings, &mut take)?),
         None => {
             let mut told = Vec::new();
             let (draft, files) = Request::of(args, &house)?.check(&house, &mut told)?;
@@ -142,9 +143,10 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
             if let Err(why) = house.templates.render(&draft.template, locale, &draft.parameters) {
                 warnings.insert(format!("as it is, this mail would be FAILED `render`: {why}"));
             }
-            take(draft, files)?;
+            take(draft, files, 0, &[])?;
+            None
         }
-    }
+    };
     let more = warnings.len().saturating_sub(bulk::MOST_TOLD);
     for warning in warnings.into_iter().take(bulk::MOST_TOLD) {
         if args.strict {
@@ -173,7 +175,12 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
         return Ok(exit::DONE);
     }
     let mut store = context.store(Access::Create)?;
-    let stored = store.enqueue_all(stage.drafts(), house.now)?;
+    let stored =
+        store.enqueue_all(stage.drafts(), house.now, |clashes| match (lines, clashes) {
+            (Some(lines), _) => lines.refuse(clashes, &stage, context),
+            (None, [one, ..]) => Err(one.fault()),
+            (None, []) => Ok(()),
+        })?;
     drop(store);
     print(&stored, context)
 }
