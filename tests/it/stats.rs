@@ -329,3 +329,28 @@ fn a_rate_says_what_is_left_of_it() {
     assert_eq!(rates, expected);
     assert!(sandbox.mailq(&["stats"]).out.contains("rate              news 10/1h, 7 left\n"));
 }
+
+#[test]
+fn no_form_hands_on_a_control_character() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    sandbox.mailq(&["hold", "default", "--reason", "a\u{1b}[31m\u{9b}\u{7f}<b>"]).assert_code(0);
+    // What the schema forbids can still be there.
+    Rows::of(&sandbox)
+        .run("PRAGMA ignore_check_constraints = ON; UPDATE email_messages SET queue = 'q' || char(27) || char(13, 10) || 'x\"'");
+    let mut html = String::new();
+    for form in ["--html", "--prometheus", "--json"] {
+        let seen = sandbox.mailq(&["stats", form]);
+        let is_tame = |c: char| c == '\n' || !c.is_control();
+        assert!(seen.assert_code(0).out.chars().all(is_tame), "{form}: {seen}");
+        match form {
+            "--html" => html.clone_from(&seen.out),
+            "--prometheus" => {
+                let line = "mailq_mails{queue=\"q\\\\u{1b}\\\\r\\\\nx\\\"\",state=\"due\"} 1\n";
+                assert!(seen.out.contains(line), "{seen}");
+            }
+            _ => {}
+        }
+    }
+    assert!(html.contains("a\\u{1b}[31m\\u{9b}\\u{7f}&lt;b&gt;"), "{html}");
+}
