@@ -216,7 +216,8 @@ fn tame(text: &str) -> String {
     escape(text, |c| c != '\n' && c != '\t')
 }
 
-fn tame_line(line: &str) -> String {
+/// `line` with nothing in it that could move a cursor or begin another line.
+pub fn tame_line(line: &str) -> String {
     escape(line, |c| c != '\t')
 }
 

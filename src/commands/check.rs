@@ -67,7 +67,7 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<u8> {
     let mut findings = Findings { context, first: None };
     let file = config.file().map_or("defaults only".into(), |path| shown(path));
     findings.add("configuration", Ok(file))?;
-    findings.add("database", context.store(access).map(|_| shown(config.database())))?;
+    findings.add("database", database(access, context))?;
     let spool = config.spool();
     findings.add("spool", takes_files(&spool).map(|()| shown(&spool)))?;
     if let Some(warning) = store::network_warning(config.database()) {
@@ -99,6 +99,16 @@ pub fn run(args: &CheckArgs, context: &Context) -> Result<u8> {
         Some(fault) => Err(fault.into()),
         None => Ok(exit::DONE),
     }
+}
+
+/// The database must open, and hold no damage.
+fn database(access: Access, context: &Context) -> Result<String, Fault> {
+    let is_known = context.store(access)?.look_for_damage()?;
+    let path = context.config.database().display();
+    Ok(match is_known {
+        true => path.to_string(),
+        false => format!("{path} (too large to be looked through for damage)"),
+    })
 }
 
 /// A folder of templates that was named must be there: without it those that are built in would serve.

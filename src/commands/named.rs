@@ -12,6 +12,7 @@ use crate::templates::nearest;
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Which mails.
 #[derive(Debug, Args, Default)]
@@ -97,6 +98,8 @@ fn failure(word: &str) -> Result<String, String> {
         }),
     }
 }
+
+const NO_IDS: &str = "no ids on standard input";
 
 /// The mails that an intervention is about.
 #[derive(Debug, Args)]
@@ -199,12 +202,26 @@ impl Targets {
         if !which.is_everything() {
             return Err(Fault::new(Kind::Usage, "give ids or a filter, not both").into());
         }
-        Ok(read_ids(ids)?)
+        let read = read_ids(ids)?;
+        if read.is_empty() {
+            // As with a filter that finds nothing: nothing was to be done, and it is done.
+            context.output.say(Level::Notice, NO_IDS);
+        }
+        Ok(read)
     }
 }
 
-/// The ids of `texts`, and those on stdin for `-`.
-pub fn read_ids(texts: &[String]) -> Result<Vec<MailId>, Fault> {
+/// The ids of `texts` like `read_ids`, for a command that says something of them: no ids are no success.
+pub fn read_some_ids(texts: &[String]) -> Result<Vec<MailId>, Fault> {
+    let ids = read_ids(texts)?;
+    match ids.is_empty() && !texts.is_empty() {
+        true => Err(Fault::new(Kind::NoInput, NO_IDS).hint("`mailq list --ids` prints some")),
+        false => Ok(ids),
+    }
+}
+
+/// The ids of `texts`, and those on stdin for `-`; each once.
+fn read_ids(texts: &[String]) -> Result<Vec<MailId>, Fault> {
     let mut all = Vec::new();
     for text in texts {
         if text == "-" {
@@ -215,6 +232,8 @@ pub fn read_ids(texts: &[String]) -> Result<Vec<MailId>, Fault> {
             all.push(id(text)?);
         }
     }
+    let mut seen = HashSet::new();
+    all.retain(|id: &MailId| seen.insert(id.0));
     Ok(all)
 }
 

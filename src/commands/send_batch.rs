@@ -89,7 +89,7 @@ pub fn run(args: SendBatchArgs, context: &Context) -> Result<u8> {
     for one in held.iter().filter(|one| args.queue.is_empty() || args.queue.contains(&one.queue)) {
         context.output.say(Level::Notice, &hold::words(one));
     }
-    hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output);
+    hook::tell(&context.config.on_failed(), &summary.failures, &store, &context.output, &stop);
     drop(store);
     tell(&summary, context)?;
     Ok(if summary.outages.is_empty() { exit::DONE } else { exit::TRY_AGAIN })

@@ -29,7 +29,7 @@ pub struct WaitArgs {
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
 pub fn run(args: &WaitArgs, context: &Context) -> Result<u8> {
-    let mut waiting = named::read_ids(&args.id)?;
+    let mut waiting = named::read_some_ids(&args.id)?;
     let store = context.store(Access::Read)?;
     if let Some(group) = &args.group {
         waiting = store.ids(&Filter { groups: vec![group.clone()], ..Filter::default() })?;

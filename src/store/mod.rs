@@ -25,6 +25,7 @@ mod repeats;
 mod row;
 mod runs;
 mod schema;
+mod soundness;
 mod stage;
 mod stats;
 mod suppress;

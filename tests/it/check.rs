@@ -164,3 +164,27 @@ fn a_check_that_logs_in_ends_the_outage() {
     sandbox.mailq(&["send-batch"]).assert_code(0);
     assert_eq!(rows.one::<String>("SELECT status FROM email_messages"), "SENT");
 }
+
+#[test]
+fn a_damaged_database_is_told() {
+    let sandbox = Sandbox::new();
+    for _ in 0..50 {
+        due(&sandbox);
+    }
+    let rows = Rows::of(&sandbox);
+    rows.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    let root: i64 = rows
+        .one("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'email_messages'");
+    let page: i64 = rows.one("PRAGMA page_size");
+    drop(rows);
+    sandbox.mailq(&["check", "--offline"]).assert_code(0);
+    let mut bytes = fs::read(sandbox.database()).unwrap();
+    let at = usize::try_from((root - 1) * page).unwrap();
+    // Where the cells of the page lie.
+    bytes[at + 12..at + 40].fill(0xff);
+    fs::write(sandbox.database(), bytes).unwrap();
+    let seen = sandbox.mailq(&["check", "--offline"]);
+    let line = "database: database $DIR/mailq.db is damaged: ";
+    assert_problem(seen.assert_code(74), line, "restore a backup");
+    assert!(!seen.out.contains("ok       database"), "{seen}");
+}

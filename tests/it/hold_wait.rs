@@ -99,6 +99,8 @@ fn wait_ends_with_the_worst_of_the_outcomes() {
     sandbox.mailq(&["send-batch"]).assert_code(0);
     let sent = sandbox.mailq_reading(&["wait", "-", "--json"], "1\n");
     assert_eq!(sent.assert_code(0).out, "{\"id\":1,\"status\":\"SENT\"}\n");
+    let twice = sandbox.mailq_reading(&["wait", "1", "-", "--json"], "1 1\n");
+    assert_eq!(twice.assert_code(0).out, sent.out, "the same mail counts once");
     let failed = sandbox.mailq(&["wait", "1", "2"]);
     failed.assert_code(65);
     assert_eq!(failed.out, "mail 1: SENT\nmail 2: FAILED\n");
@@ -117,4 +119,22 @@ fn wait_sees_what_happens_while_it_waits() {
     let seen = sandbox.finish(waiting);
     seen.assert_code(0);
     assert_eq!(seen.out.lines().count(), 2, "{seen}");
+}
+
+#[test]
+fn no_ids_on_stdin_are_no_success() {
+    let sandbox = queued();
+    for command in ["wait", "show"] {
+        let seen = sandbox.mailq_reading(&[command, "-"], " \n");
+        seen.assert_code(66);
+        assert!(seen.err.contains("no ids on standard input\nhint: "), "{seen}");
+        assert_eq!(seen.out, "");
+    }
+    // As with a filter that finds nothing, nothing was to be done.
+    for command in ["retry", "cancel"] {
+        let seen = sandbox.mailq_reading(&[command, "-"], "");
+        assert_eq!(seen.assert_code(0).err, "mailq: no ids on standard input\n");
+    }
+    let once = sandbox.mailq_reading(&["cancel", "1", "-"], "1\n2\n2\n");
+    assert_eq!(once.assert_code(0).out, "mail 1: cancelled\nmail 2: cancelled\n");
 }

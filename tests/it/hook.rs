@@ -57,3 +57,14 @@ fn a_hook_that_fails_changes_nothing_but_a_warning() {
         assert!(seen.out.starts_with("sent 0, deferred 0, failed 1"), "{seen}");
     }
 }
+
+#[test]
+fn nobody_who_reads_what_a_run_says_waits_for_what_a_hook_left_behind() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    Rows::of(&sandbox).run("UPDATE email_messages SET template = 'gone'");
+    let seen = run(&sandbox, "(sleep 5; echo still here >&2) & printf 'told \\033[31mit' >&2");
+    let told = "mailq: on_failed: told \\u{1b}[31mit\n";
+    assert!(seen.assert_code(0).err.contains(told), "{seen}");
+    assert!(!seen.err.contains("still here"), "{seen}");
+}

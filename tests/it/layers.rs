@@ -30,7 +30,10 @@ const FENCES: &[(&str, &[&str])] = &[
     ("handlebars", &["templates"]),
     ("clap", &["commands", "main"]),
     ("rand", &["host"]),
-    ("rustix", &["store/place", "spool/take_in", "host/barrier", "transport/smtp/wire"]),
+    (
+        "rustix",
+        &["store/place", "spool/take_in", "host/barrier", "transport/smtp/wire", "commands/hook"],
+    ),
     ("std::env", &["config"]),
     ("SystemTime::now", &["host"]),
     ("Utc::now", &["host"]),

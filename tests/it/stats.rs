@@ -359,3 +359,28 @@ fn no_file_that_a_user_names_is_the_queue_or_a_device() {
     let seen = sandbox.mailq(&["stats", "--json", "--output", "-"]);
     assert_eq!(seen.assert_code(0).json()["schema"], 1);
 }
+
+#[test]
+fn no_form_hands_on_a_control_character() {
+    let sandbox = Sandbox::new();
+    sandbox.enqueue(&["--to", "a@example.com", "--subject", "S"]);
+    sandbox.mailq(&["hold", "default", "--reason", "a\u{1b}[31m\u{9b}\u{7f}<b>"]).assert_code(0);
+    // What the schema forbids can still be there.
+    Rows::of(&sandbox)
+        .run("PRAGMA ignore_check_constraints = ON; UPDATE email_messages SET queue = 'q' || char(27) || char(13, 10) || 'x\"'");
+    let mut html = String::new();
+    for form in ["--html", "--prometheus", "--json"] {
+        let seen = sandbox.mailq(&["stats", form]);
+        let is_tame = |c: char| c == '\n' || !c.is_control();
+        assert!(seen.assert_code(0).out.chars().all(is_tame), "{form}: {seen}");
+        match form {
+            "--html" => html.clone_from(&seen.out),
+            "--prometheus" => {
+                let line = "mailq_mails{queue=\"q\\\\u{1b}\\\\r\\\\nx\\\"\",state=\"due\"} 1\n";
+                assert!(seen.out.contains(line), "{seen}");
+            }
+            _ => {}
+        }
+    }
+    assert!(html.contains("a\\u{1b}[31m\\u{9b}\\u{7f}&lt;b&gt;"), "{html}");
+}

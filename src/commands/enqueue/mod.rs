@@ -121,7 +121,7 @@ pub fn run(args: &EnqueueArgs, context: &Context) -> Result<u8> {
                 .into());
         }
     }
-    let mut stage = Stage::open()?;
+    let mut stage = if args.bulk.is_some() { Stage::open()? } else { Stage::of_one() };
     // The files of each mail that has some: they are copied when all mails are known to be good.
     let mut wanted: Vec<(u64, Vec<Wanted>)> = Vec::new();
     let mut take = |draft: Draft, files: Vec<Wanted>, line: u64, raw: &[u8]| {

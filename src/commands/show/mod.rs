@@ -31,7 +31,7 @@ pub struct ShowArgs {
 }
 
 pub fn run(args: &ShowArgs, context: &Context) -> Result<u8> {
-    let ids = named::read_ids(&args.id)?;
+    let ids = named::read_some_ids(&args.id)?;
     let store = context.store(Access::Read)?;
     if args.raw || args.rendered {
         let [id] = ids.as_slice() else {

@@ -3,6 +3,7 @@
 use super::{Figures, percent, percentiles, plot, shown_seconds};
 use crate::commands::{hold, value};
 use crate::config::units;
+use crate::output::tame_line;
 use crate::store::{QueueStats, first_hour};
 
 const STYLE: &str = include_str!("page.css");
@@ -25,9 +26,9 @@ pub fn page(figures: &Figures) -> String {
     )
 }
 
-/// Text that is no markup, whatever it holds.
+/// Text that is no markup and has no control character, whatever it holds.
 fn plain(text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escaped = tame_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     escaped.replace('"', "&quot;").replace('\'', "&#39;")
 }
 

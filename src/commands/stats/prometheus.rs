@@ -4,6 +4,7 @@
 //! (ratios, rates, percentiles) is not told.
 
 use super::Figures;
+use crate::output::tame_line;
 use crate::store::{Counter, DURATIONS};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,7 +32,8 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: Vec<Sa
 }
 
 fn label(name: &str, value: &str) -> String {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    // No line end is left after this.
+    let value = tame_line(value).replace('\\', "\\\\").replace('"', "\\\"");
     format!("{name}=\"{value}\"")
 }
 
