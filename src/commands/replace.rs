@@ -15,7 +15,9 @@ pub fn file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     };
     let path = if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
     let is_file = fs::metadata(path).map_or(true, |meta| meta.is_file());
-    if !is_file || path.starts_with("/dev") || path.starts_with("/proc") {
+    // What these lead to is open already, and a file there would be replaced behind its back.
+    let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
+    if !is_file || is_open.iter().any(|open| path.starts_with(open)) {
         let mut out = OpenOptions::new().append(true).open(path).map_err(cannot)?;
         return out.write_all(bytes).map_err(cannot);
     }

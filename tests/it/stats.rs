@@ -358,6 +358,14 @@ fn no_file_that_a_user_names_is_the_queue_or_a_device() {
     assert!(fs::read_to_string(sandbox.path("real.txt")).unwrap().contains("default"));
     let seen = sandbox.mailq(&["stats", "--json", "--output", "-"]);
     assert_eq!(seen.assert_code(0).json()["schema"], 1);
+
+    // Not all that is below /dev is a device.
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let page = memory.path().join("page");
+    for _ in 0..2 {
+        sandbox.mailq(&["stats", "--json", "--output", page.to_str().unwrap()]).assert_code(0);
+    }
+    assert_eq!(fs::read_to_string(page).unwrap().lines().count(), 1);
 }
 
 #[test]
