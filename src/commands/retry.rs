@@ -32,7 +32,7 @@ pub fn run(args: &RetryArgs, context: &Context) -> Result<u8> {
             }
         }
         let mut open = store.breakers()?;
-        open.retain(|one| one.tripped_at <= now && now < one.until);
+        open.retain(|one| one.is_open(now));
         let each = told
             .into_iter()
             .map(|(id, what)| Ok((id, deed(what, obstacle(id, &open, store, context)?))));

@@ -22,6 +22,12 @@ pub struct Breaker {
 }
 
 impl Breaker {
+    /// Whether the smarthost is left alone at `now`. One that was tripped in the future was set by a clock that has
+    /// stepped back since, and counts as closed.
+    pub fn is_open(&self, now: i64) -> bool {
+        self.tripped_at <= now && now < self.until
+    }
+
     /// The reason, without the smarthost's name that it begins with.
     pub fn words(&self) -> &str {
         self.reason.strip_prefix(&self.scope).map_or(self.reason.as_str(), str::trim_start)
@@ -40,11 +46,10 @@ impl Store {
         })
     }
 
-    /// The breaker of `scope` if it is open at `now`. One that was tripped in the future was set by a clock that has
-    /// stepped back since, and counts as closed.
+    /// The breaker of `scope` if it is open at `now`.
     pub fn open_breaker(&self, scope: &str, now: i64) -> Result<Option<Breaker>, Fault> {
         let found = find(&self.conn, scope).map_err(|e| error::fault(&self.path, &e))?;
-        Ok(found.filter(|one| one.tripped_at <= now && now < one.until))
+        Ok(found.filter(|one| one.is_open(now)))
     }
 
     /// Opens the breaker of `scope`, for longer each time in a row, or for as long as the server wishes.

@@ -61,7 +61,7 @@ pub(super) fn read<'a>(
     let (name, mut input) = value::open("--bulk", source)?;
     let (mark, head) = head(&mut input).map_err(|e| unreadable(&name, &e))?;
     let base = Request::of(args, house)?;
-    let skipped = args.skip_bad.as_deref().map(|path| create(path, source)).transpose()?;
+    let skipped = args.skip_bad.as_deref().map(create).transpose()?;
     let progress = house.context.output.progress("checking", 0);
     let mut reading =
         Reading { name, base, house, warnings, take, good: 0, bad: 0, skipped, progress };
@@ -319,12 +319,8 @@ fn texts<'r>(columns: &[String], record: &'r csv::ByteRecord) -> Result<Vec<&'r 
 }
 
 /// The file for the bad lines, empty at first.
-fn create(path: &Path, source: &Path) -> Result<BufWriter<File>, Fault> {
+fn create(path: &Path) -> Result<BufWriter<File>, Fault> {
     let shown = path.display();
-    if path.canonicalize().is_ok_and(|path| source.canonicalize().is_ok_and(|one| one == path)) {
-        return Err(Fault::new(Kind::Usage, format!("--skip-bad {shown} is the file of --bulk"))
-            .hint("the bad lines go into a file of their own"));
-    }
     File::create(path).map(BufWriter::new).map_err(|e| {
         let kind = match e.kind() {
             io::ErrorKind::PermissionDenied => Kind::Permission,

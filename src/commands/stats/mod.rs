@@ -115,7 +115,7 @@ impl Figures {
     }
 
     fn is_open(&self, breaker: &Breaker) -> bool {
-        breaker.tripped_at <= self.now && self.now < breaker.until
+        breaker.is_open(self.now)
     }
 }
 
