@@ -46,6 +46,18 @@ pub fn cut(status: Status, before: i64) -> Cut {
     Cut { status, before, queue: None, apart: vec![] }
 }
 
+/// Deletes what `cuts` say, ten at a time.
+pub fn pruning(cuts: &[Cut]) -> Pruning<'_> {
+    Pruning {
+        cuts,
+        batch_size: 10,
+        pause: Duration::ZERO,
+        archive: None,
+        dry_run: false,
+        gone: &|_| {},
+    }
+}
+
 impl Store {
     /// What another program does to the database.
     pub fn execute(&self, sql: &str) {
@@ -176,14 +188,7 @@ fn prune_deletes_only_what_finished_before() {
     ));
     let cuts = [cut(Status::Sent, NOW), cut(Status::Pending, NOW), cut(Status::Sending, NOW)];
     let mut prune = |dry_run, archive| {
-        let pruning = Pruning {
-            cuts: &cuts,
-            batch_size: 1,
-            pause: Duration::ZERO,
-            archive,
-            dry_run,
-            gone: &|_| {},
-        };
+        let pruning = Pruning { batch_size: 1, archive, dry_run, ..pruning(&cuts) };
         bench.store.prune(pruning).unwrap()
     };
     let mut archived = Vec::new();
@@ -219,14 +224,7 @@ fn a_queue_with_a_time_of_its_own_is_pruned_by_that_alone() {
     };
     let cuts = [of(None, 550), of(Some("audit"), 150)];
     for dry_run in [true, false] {
-        let pruning = Pruning {
-            cuts: &cuts,
-            batch_size: 1,
-            pause: Duration::ZERO,
-            archive: None,
-            dry_run,
-            gone: &|_| {},
-        };
+        let pruning = Pruning { batch_size: 1, dry_run, ..pruning(&cuts) };
         assert_eq!(bench.store.prune(pruning).unwrap(), Pruned { sent: 3, failed: 0 });
     }
     assert_eq!(bench.text("SELECT group_concat(id) FROM email_messages"), "2,4,6");
@@ -239,14 +237,7 @@ fn an_archive_that_fails_deletes_nothing() {
     bench.sql("UPDATE email_messages SET status = 'SENT', finished_at = 0");
     let mut fail = |_: &[serde_json::Value]| Err(Fault::new(Kind::Io, "no"));
     let cuts = [cut(Status::Sent, NOW)];
-    let pruning = Pruning {
-        cuts: &cuts,
-        batch_size: 10,
-        pause: Duration::ZERO,
-        archive: Some(&mut fail),
-        dry_run: false,
-        gone: &|_| {},
-    };
+    let pruning = Pruning { archive: Some(&mut fail), ..pruning(&cuts) };
     assert_eq!(bench.store.prune(pruning).unwrap_err().to_string(), "no");
     assert_eq!(bench.text("SELECT count(*) || '' FROM email_messages"), "1");
 }

@@ -33,14 +33,7 @@ fn happen(bench: &mut Bench, event: Event, stale: Claimed) {
         Event::Retry => drop(bench.store.retry(&[id], NOW).unwrap()),
         Event::Prune => {
             let cuts = [cut(Status::Sent, i64::MAX), cut(Status::Failed, i64::MAX)];
-            let pruning = Pruning {
-                cuts: &cuts,
-                batch_size: 10,
-                pause: Duration::ZERO,
-                archive: None,
-                dry_run: false,
-                gone: &|_| {},
-            };
+            let pruning = pruning(&cuts);
             bench.store.prune(pruning).unwrap();
         }
     }

@@ -71,14 +71,7 @@ fn counters_only_grow_and_survive_prune() {
     bench.sql(&format!("UPDATE email_messages SET expires_at = 5 WHERE id = {}", ids[1]));
     bench.store.expire(&|_| 1_000_000, 1_000_000_000, NOW).unwrap();
     let cuts = [cut(Status::Sent, i64::MAX), cut(Status::Failed, i64::MAX)];
-    let pruning = Pruning {
-        cuts: &cuts,
-        batch_size: 10,
-        pause: Duration::ZERO,
-        archive: None,
-        dry_run: false,
-        gone: &|_| {},
-    };
+    let pruning = pruning(&cuts);
     bench.store.prune(pruning).unwrap();
     let of = |queue: &str, label: &str, value| (queue.to_owned(), label.to_owned(), value);
     assert_eq!(counter(&bench, Counter::Sent), [of("default", "", 1)]);
