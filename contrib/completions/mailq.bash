@@ -183,12 +183,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__cancel)
-            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --yes --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --status --queue --failure --to --template --key --group --since --older-than --until --yes --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --status)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -229,14 +237,6 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -245,7 +245,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__check)
-            opts="-v -q -h --offline --create --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --offline --create --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -267,12 +267,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__enqueue)
-            opts="-v -q -h --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --suppress-for --group --max-attempts --bulk --skip-bad --strict --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --to --cc --bcc --from --reply-to --template --locale --param --param-json --params --subject --body --html --attach --inline --header --list-unsubscribe --queue --at --in --expires-in --key --suppress-for --group --max-attempts --bulk --skip-bad --strict --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --to)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -378,14 +386,6 @@ _mailq() {
                     return 0
                     ;;
                 --skip-bad)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -691,21 +691,21 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__hold)
-            opts="-v -q -h --reason --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --reason --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --reason)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reason)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -717,12 +717,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__list)
-            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --sort --limit --ids --histogram --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --status --queue --failure --to --template --key --group --since --older-than --until --sort --limit --ids --histogram --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --status)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -775,14 +783,6 @@ _mailq() {
                     COMPREPLY=($(compgen -W "domain template queue" -- "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -791,12 +791,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__prune)
-            opts="-v -q -h --older-than --status --batch-size --pause --archive --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --older-than --status --batch-size --pause --archive --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -817,14 +825,6 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -833,21 +833,21 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__reap)
-            opts="-v -q -h --older-than --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --older-than --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --older-than)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -881,12 +881,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__render)
-            opts="-v -q -h --template --locale --param --param-json --params --subject --body --html --mail --output --needs --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --template --locale --param --param-json --params --subject --body --html --mail --output --needs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --template)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -927,14 +935,6 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -943,12 +943,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__retry)
-            opts="-v -q -h --status --queue --failure --to --template --key --group --since --older-than --until --yes --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --status --queue --failure --to --template --key --group --since --older-than --until --yes --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --status)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -989,14 +997,6 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1005,12 +1005,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__send__subcmd__batch)
-            opts="-v -q -h --queue --limit --batch-size --concurrency --time-limit --wait --dry-run --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --queue --limit --batch-size --concurrency --time-limit --wait --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --queue)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1031,14 +1039,6 @@ _mailq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1047,7 +1047,7 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__show)
-            opts="-v -q -h --rendered --raw --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --rendered --raw --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1069,12 +1069,20 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__stats)
-            opts="-v -q -h --since --queue --group --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --since --queue --group --prometheus --html --output --max-pending-age --max-failed-ratio --max-silence --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --since)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1100,14 +1108,6 @@ _mailq() {
                     return 0
                     ;;
                 --max-silence)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --db)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1321,25 +1321,25 @@ _mailq() {
             return 0
             ;;
         mailq__subcmd__wait)
-            opts="-v -q -h --group --timeout --config --db --json --verbose --quiet --help"
+            opts="-v -q -h --config --db --json --verbose --quiet --group --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --group)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --db)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

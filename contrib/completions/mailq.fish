@@ -47,6 +47,8 @@ complete -c mailq -n "__fish_mailq_needs_command" -f -a "suppress" -d 'Say who i
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "render" -d 'Show what a template makes of parameters'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "check" -d 'Look over configuration, database, templates, spool and smarthost'
 complete -c mailq -n "__fish_mailq_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l to -d 'Recipients: RFC 5322 address lists (`Ada <ada@example.com>, bob@example.com`)' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l cc -d 'More recipients, shown to all' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bcc -d 'Recipients whom nobody sees' -r
@@ -74,48 +76,48 @@ complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l group -d 'A name
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l max-attempts -d 'After how many attempts to give up [default: as configured]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l bulk -d 'One mail a line of JSON Lines or CSV, over the other options as defaults: all of them or none; `-` is stdin' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l skip-bad -d 'With --bulk: store the good lines, and write the bad ones into this file' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l strict -d 'Treat warnings as errors'
-complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l dry-run -d 'Check all and show what would be stored; store nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l strict -d 'Treat warnings as errors'
+complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -l dry-run -d 'Check all and show what would be stored; store nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand enqueue" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l limit -d 'How many mails to send at most' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l batch-size -d 'How many mails a transaction claims at most [default: as configured, 100]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l concurrency -d 'How many connections to use [default: as configured, 4]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l time-limit -d 'How long to begin new mails' -r
-complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l wait -d 'Where a rate is met, wait until more may go, instead of ending'
-complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l dry-run -d 'Render what is due and say what would happen; send and change nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l wait -d 'Where a rate is met, wait until more may go, instead of ending'
+complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -l dry-run -d 'Render what is due and say what would happen; send and change nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand send-batch" -s h -l help -d 'Print help'
-complete -c mailq -n "__fish_mailq_using_subcommand reap" -l older-than -d 'How old a lease must be to be over [default: the configured lease, 2m]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand reap" -l dry-run -d 'Say what would be done; do nothing'
+complete -c mailq -n "__fish_mailq_using_subcommand reap" -l older-than -d 'How old a lease must be to be over [default: the configured lease, 2m]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand reap" -l dry-run -d 'Say what would be done; do nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand reap" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand prune" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand prune" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l older-than -d 'How long ago a mail must have finished [default: as configured, SENT 30d and FAILED 90d]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l status -d 'Only mails in this state [default: both]' -r -f -a "SENT\t''
 FAILED\t''"
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l batch-size -d 'How many mails a transaction deletes' -r
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l pause -d 'How long to leave others alone after each transaction' -r
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l archive -d 'Append the mails to this JSON Lines file, on disk before they are deleted' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand prune" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand prune" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand prune" -l dry-run -d 'Say what would be deleted; delete nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand prune" -l dry-run -d 'Say what would be deleted; delete nothing'
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l since -d 'How far back ratios, durations and rates look' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l queue -d 'Only this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l group -d 'Instead: how far the mails of this group are, and about when they will be through' -r
@@ -123,14 +125,14 @@ complete -c mailq -n "__fish_mailq_using_subcommand stats" -l output -d 'Replace
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-pending-age -d 'Exit 1 if a mail is due for longer than this, 2 if for more than twice as long' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-failed-ratio -d 'Exit 1 if a larger share than this (`5%`, `0.05`) FAILED, 2 if twice as large a one, or one half-way to all' -r
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l max-silence -d 'Exit 1 if no run of send-batch ended well for so long, 2 if for more than twice as long, or if none ever did' -r
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l prometheus -d 'Print in Prometheus\' text format, for its textfile collector'
-complete -c mailq -n "__fish_mailq_using_subcommand stats" -l html -d 'Print a page for a browser'
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l prometheus -d 'Print in Prometheus\' text format, for its textfile collector'
+complete -c mailq -n "__fish_mailq_using_subcommand stats" -l html -d 'Print a page for a browser'
 complete -c mailq -n "__fish_mailq_using_subcommand stats" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
@@ -148,21 +150,21 @@ complete -c mailq -n "__fish_mailq_using_subcommand list" -l limit -d 'The last 
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l histogram -d 'Count what waits by age in minutes, as Postfix\'s qshape does' -r -f -a "domain\t'The recipients\' domains; a mail counts once for each'
 template\t''
 queue\t''"
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand list" -l ids -d 'Print the ids alone, for `mailq retry -` and the like'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand list" -l ids -d 'Print the ids alone, for `mailq retry -` and the like'
 complete -c mailq -n "__fish_mailq_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand show" -l rendered -d 'Show one mail as it would go out now: who gets it, subject and text'
-complete -c mailq -n "__fish_mailq_using_subcommand show" -l raw -d 'Print the bytes that would go out now, attachments and signature included'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand show" -l rendered -d 'Show one mail as it would go out now: who gets it, subject and text'
+complete -c mailq -n "__fish_mailq_using_subcommand show" -l raw -d 'Print the bytes that would go out now, attachments and signature included'
 complete -c mailq -n "__fish_mailq_using_subcommand show" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
@@ -172,13 +174,13 @@ complete -c mailq -n "__fish_mailq_using_subcommand retry" -l key -d 'Only the m
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l group -d 'Only mails of this group' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l since -d 'Only mails created since then: so long ago (`2h`), or a TIME' -r
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l until -l older-than -d 'Only mails created before then, so older than that' -r
-complete -c mailq -n "__fish_mailq_using_subcommand retry" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand retry" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand retry" -l yes -d 'Yes, all that the filter finds'
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand retry" -l yes -d 'Yes, all that the filter finds'
 complete -c mailq -n "__fish_mailq_using_subcommand retry" -s h -l help -d 'Print help'
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l status -d 'Only mails in this state' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l queue -d 'Only mails of this queue' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l failure -d 'Only FAILED mails with this reason: `rejected`, `exhausted`, `expired`, `render`, `attachment`, `invalid`, `cancelled`, `suppressed`, `worker-lost` or `unknown-outcome`' -r
@@ -188,16 +190,14 @@ complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l key -d 'Only the 
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l group -d 'Only mails of this group' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l since -d 'Only mails created since then: so long ago (`2h`), or a TIME' -r
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l until -l older-than -d 'Only mails created before then, so older than that' -r
-complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l yes -d 'Yes, all that the filter finds'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand cancel" -l yes -d 'Yes, all that the filter finds'
 complete -c mailq -n "__fish_mailq_using_subcommand cancel" -s h -l help -d 'Print help'
-complete -c mailq -n "__fish_mailq_using_subcommand hold" -l reason -d 'Why: `stats`, `show` and the listing tell it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand hold" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand hold" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand hold" -l reason -d 'Why: `stats`, `show` and the listing tell it' -r
 complete -c mailq -n "__fish_mailq_using_subcommand hold" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand hold" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand hold" -s q -l quiet -d 'Say only what is wrong on stderr'
@@ -208,10 +208,10 @@ complete -c mailq -n "__fish_mailq_using_subcommand release" -l json -d 'Print r
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s q -l quiet -d 'Say only what is wrong on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand release" -s h -l help -d 'Print help'
-complete -c mailq -n "__fish_mailq_using_subcommand wait" -l group -d 'The mails of this group, instead of ids' -r
-complete -c mailq -n "__fish_mailq_using_subcommand wait" -l timeout -d 'How long to wait at most [default: without end]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l group -d 'The mails of this group, instead of ids' -r
+complete -c mailq -n "__fish_mailq_using_subcommand wait" -l timeout -d 'How long to wait at most [default: without end]' -r
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand wait" -s q -l quiet -d 'Say only what is wrong on stderr'
@@ -258,6 +258,8 @@ complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_su
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "list" -d 'List who is to get no mail'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "import" -d 'Read addresses from a file: all of them or none'
 complete -c mailq -n "__fish_mailq_using_subcommand suppress; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l template -d 'The template' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l locale -d 'Its language: NAME/LOCALE/ is used over NAME/' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l param -d 'A parameter that is a text' -r
@@ -268,20 +270,18 @@ complete -c mailq -n "__fish_mailq_using_subcommand render" -l body -d 'Its text
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l html -d 'Its HTML: the text or `@FILE`; `@@` begins a text with an @' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l mail -d 'Render this mail of the queue instead' -r
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l output -d 'Put it into this file: the whole message for a name that ends in `.eml`, its HTML for `.html`, its text for `.txt`' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand render" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand render" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand render" -l needs -d 'List the parameters that the template needs, and those that it can do without, instead'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand render" -l needs -d 'List the parameters that the template needs, and those that it can do without, instead'
 complete -c mailq -n "__fish_mailq_using_subcommand render" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l config -d 'The configuration [default: $MAILQ_CONFIG, else /etc/mailq/config.toml, which may be missing]' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l db -d 'The database [default: $MAILQ_DB, else `database` in the configuration, else /var/lib/mailq/mailq.db]' -r -F
-complete -c mailq -n "__fish_mailq_using_subcommand check" -l offline -d 'Do not connect to the smarthost'
-complete -c mailq -n "__fish_mailq_using_subcommand check" -l create -d 'Create the database where it is missing'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s v -l verbose -d 'Say more on stderr'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s q -l quiet -d 'Say only what is wrong on stderr'
+complete -c mailq -n "__fish_mailq_using_subcommand check" -l offline -d 'Do not connect to the smarthost'
+complete -c mailq -n "__fish_mailq_using_subcommand check" -l create -d 'Create the database where it is missing'
 complete -c mailq -n "__fish_mailq_using_subcommand check" -s h -l help -d 'Print help'
 complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "enqueue" -d 'Put a mail into the queue. Prints its id when it is on disk'
 complete -c mailq -n "__fish_mailq_using_subcommand help; and not __fish_seen_subcommand_from enqueue send-batch reap prune stats list show retry cancel hold release wait suppress render check help" -f -a "send-batch" -d 'Send what is due, until nothing is'

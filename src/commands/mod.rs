@@ -7,6 +7,7 @@ mod enqueue;
 mod help;
 mod hold;
 mod hook;
+mod lazy;
 mod list;
 mod mail;
 mod named;
@@ -34,6 +35,7 @@ use crate::host;
 use crate::output::{Level, Output};
 use crate::store::{self, Access, Store};
 use clap::{Args, Parser, Subcommand};
+use lazy::Lazy;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -73,49 +75,49 @@ pub struct Global {
 enum Verb {
     /// Put a mail into the queue. Prints its id when it is on disk.
     #[command(after_help = help::ENQUEUE)]
-    Enqueue(Box<enqueue::EnqueueArgs>),
+    Enqueue(Box<Lazy<enqueue::EnqueueArgs>>),
     /// Send what is due, until nothing is.
     #[command(after_help = help::SEND_BATCH)]
-    SendBatch(send_batch::SendBatchArgs),
+    SendBatch(Lazy<send_batch::SendBatchArgs>),
     /// Return the mails of senders that died.
     #[command(after_help = help::REAP)]
-    Reap(reap::ReapArgs),
+    Reap(Lazy<reap::ReapArgs>),
     /// Delete mails that finished long ago, and attachments nobody refers to.
     #[command(after_help = help::PRUNE)]
-    Prune(prune::PruneArgs),
+    Prune(Lazy<prune::PruneArgs>),
     /// Count mails by queue and state; age, ratios, durations.
     #[command(after_help = help::STATS)]
-    Stats(stats::StatsArgs),
+    Stats(Lazy<stats::StatsArgs>),
     /// List mails.
     #[command(after_help = help::LIST)]
-    List(list::ListArgs),
+    List(Lazy<list::ListArgs>),
     /// Show all of one mail, and why it did not go out.
     #[command(after_help = help::SHOW)]
-    Show(show::ShowArgs),
+    Show(Lazy<show::ShowArgs>),
     /// Give FAILED mails another chance; make waiting ones due now.
     #[command(after_help = help::RETRY)]
-    Retry(retry::RetryArgs),
+    Retry(Lazy<retry::RetryArgs>),
     /// Take waiting mails out of the queue.
     #[command(after_help = help::CANCEL)]
-    Cancel(cancel::CancelArgs),
+    Cancel(Lazy<cancel::CancelArgs>),
     /// Hold queues: nothing of them is sent until they are released.
     #[command(after_help = help::HOLD)]
-    Hold(hold::HoldArgs),
+    Hold(Lazy<hold::HoldArgs>),
     /// Release queues that are held.
     #[command(after_help = help::RELEASE)]
-    Release(release::ReleaseArgs),
+    Release(Lazy<release::ReleaseArgs>),
     /// Wait until mails are SENT or FAILED.
     #[command(after_help = help::WAIT)]
-    Wait(wait::WaitArgs),
+    Wait(Lazy<wait::WaitArgs>),
     /// Say who is to get no mail.
     #[command(after_help = help::SUPPRESS)]
     Suppress(suppress::SuppressArgs),
     /// Show what a template makes of parameters.
     #[command(after_help = help::RENDER)]
-    Render(render::RenderArgs),
+    Render(Lazy<render::RenderArgs>),
     /// Look over configuration, database, templates, spool and smarthost.
     #[command(after_help = help::CHECK)]
-    Check(check::CheckArgs),
+    Check(Lazy<check::CheckArgs>),
 }
 
 /// What every command has at hand.
@@ -188,20 +190,20 @@ pub fn main() -> u8 {
 fn dispatch(verb: Option<Verb>, context: &Context) -> anyhow::Result<u8> {
     match verb {
         None => queue::run(context),
-        Some(Verb::Enqueue(args)) => enqueue::run(&args, context),
-        Some(Verb::SendBatch(args)) => send_batch::run(args, context),
-        Some(Verb::Reap(args)) => reap::run(&args, context),
-        Some(Verb::Prune(args)) => prune::run(&args, context),
-        Some(Verb::Stats(args)) => stats::run(&args, context),
-        Some(Verb::List(args)) => list::run(&args, context),
-        Some(Verb::Show(args)) => show::run(&args, context),
-        Some(Verb::Retry(args)) => retry::run(&args, context),
-        Some(Verb::Cancel(args)) => cancel::run(&args, context),
-        Some(Verb::Hold(args)) => hold::run(&args, context),
-        Some(Verb::Release(args)) => release::run(&args, context),
-        Some(Verb::Wait(args)) => wait::run(&args, context),
+        Some(Verb::Enqueue(args)) => enqueue::run(&args.0, context),
+        Some(Verb::SendBatch(args)) => send_batch::run(args.0, context),
+        Some(Verb::Reap(args)) => reap::run(&args.0, context),
+        Some(Verb::Prune(args)) => prune::run(&args.0, context),
+        Some(Verb::Stats(args)) => stats::run(&args.0, context),
+        Some(Verb::List(args)) => list::run(&args.0, context),
+        Some(Verb::Show(args)) => show::run(&args.0, context),
+        Some(Verb::Retry(args)) => retry::run(&args.0, context),
+        Some(Verb::Cancel(args)) => cancel::run(&args.0, context),
+        Some(Verb::Hold(args)) => hold::run(&args.0, context),
+        Some(Verb::Release(args)) => release::run(&args.0, context),
+        Some(Verb::Wait(args)) => wait::run(&args.0, context),
         Some(Verb::Suppress(args)) => suppress::run(&args, context),
-        Some(Verb::Render(args)) => render::run(args, context),
-        Some(Verb::Check(args)) => check::run(&args, context),
+        Some(Verb::Render(args)) => render::run(args.0, context),
+        Some(Verb::Check(args)) => check::run(&args.0, context),
     }
 }
