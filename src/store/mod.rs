@@ -138,9 +138,9 @@ impl Store {
             // Else each binding of a value that a partial index could depend on compiles the statement anew: a third of
             // the writer's time.
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
             conn.set_prepared_statement_cache_capacity(64);
             conn.pragma_update(None, "synchronous", "FULL")?;
-            conn.pragma_update(None, "foreign_keys", "ON")?;
             Ok(conn)
         });
         let conn = opened.map_err(|e| error::fault(path, &e))?;

@@ -150,17 +150,16 @@ fn version(store: &Store) -> Result<Option<usize>, Fault> {
 }
 
 fn read_version(conn: &Connection) -> Result<Option<usize>, rusqlite::Error> {
-    let known: bool = conn
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'mailq_meta')")?
-        .query_row([], |row| row.get(0))?;
-    if !known {
-        return Ok(None);
+    let sql = "SELECT value FROM mailq_meta WHERE key = 'schema_version'";
+    let text: Result<Option<String>, _> = conn
+        .prepare_cached(sql)
+        .and_then(|mut version| version.query_row([], |row| row.get(0)).optional());
+    match text {
+        Ok(text) => Ok(text.map(|text| text.parse().unwrap_or(NO_NUMBER))),
+        // Looked for only now, since nearly every database has it.
+        Err(_) if !conn.table_exists(None, "mailq_meta")? => Ok(None),
+        Err(e) => Err(e),
     }
-    let text: Option<String> = conn
-        .prepare_cached("SELECT value FROM mailq_meta WHERE key = 'schema_version'")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(text.map(|text| text.parse().unwrap_or(NO_NUMBER)))
 }
 
 #[cfg(test)]
