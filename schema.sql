@@ -144,7 +144,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS email_messages_key ON email_messages (idempote
 
 -- What mailq remembers about itself: the version of this schema.
 CREATE TABLE IF NOT EXISTS mailq_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT OR IGNORE INTO mailq_meta (key, value) VALUES ('schema_version', '2');
+INSERT OR IGNORE INTO mailq_meta (key, value) VALUES ('schema_version', '3');
 
 -- Until when a smarthost is left alone, and why.
 CREATE TABLE IF NOT EXISTS mailq_breaker (
@@ -215,8 +215,8 @@ CREATE TABLE IF NOT EXISTS mailq_counter (
 ) WITHOUT ROWID;
 
 -- How many mails finished in which hour (finished_at / 3600000), kept by the triggers below so that `mailq stats` need
--- not count the archive; what waits is counted in its index. No conflict arises in these statements, because the
--- conflict clause of an outer INSERT OR … would take the place of theirs.
+-- not count the archive; what waits is counted in its index. An upsert does its work under an INSERT OR … too; the conflict
+-- clause of that statement takes the place of any other.
 CREATE TABLE IF NOT EXISTS mailq_tally (
   queue TEXT NOT NULL,
   status TEXT NOT NULL,
@@ -227,25 +227,18 @@ CREATE TABLE IF NOT EXISTS mailq_tally (
 
 CREATE TRIGGER IF NOT EXISTS mailq_tally_insert AFTER INSERT ON email_messages WHEN NEW.status IN ('SENT', 'FAILED') BEGIN
   INSERT INTO mailq_tally (queue, status, hour, mails)
-    SELECT NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 0 WHERE NOT EXISTS (SELECT 1 FROM mailq_tally
-      WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000);
-  UPDATE mailq_tally SET mails = mails + 1
-    WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000;
+    VALUES (NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 1)
+    ON CONFLICT (queue, status, hour) DO UPDATE SET mails = mails + 1;
 END;
 
-CREATE TRIGGER IF NOT EXISTS mailq_tally_enter AFTER UPDATE OF queue, status, finished_at ON email_messages
-WHEN NEW.status IN ('SENT', 'FAILED') BEGIN
-  INSERT INTO mailq_tally (queue, status, hour, mails)
-    SELECT NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 0 WHERE NOT EXISTS (SELECT 1 FROM mailq_tally
-      WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000);
-  UPDATE mailq_tally SET mails = mails + 1
-    WHERE queue = NEW.queue AND status = NEW.status AND hour = coalesce(NEW.finished_at, 0) / 3600000;
-END;
-
-CREATE TRIGGER IF NOT EXISTS mailq_tally_leave AFTER UPDATE OF queue, status, finished_at ON email_messages
-WHEN OLD.status IN ('SENT', 'FAILED') BEGIN
+CREATE TRIGGER IF NOT EXISTS mailq_tally_update AFTER UPDATE OF queue, status, finished_at ON email_messages
+WHEN OLD.status IN ('SENT', 'FAILED') OR NEW.status IN ('SENT', 'FAILED') BEGIN
   UPDATE mailq_tally SET mails = mails - 1
-    WHERE queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
+    WHERE OLD.status IN ('SENT', 'FAILED')
+      AND queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
+  INSERT INTO mailq_tally (queue, status, hour, mails)
+    SELECT NEW.queue, NEW.status, coalesce(NEW.finished_at, 0) / 3600000, 1 WHERE NEW.status IN ('SENT', 'FAILED')
+    ON CONFLICT (queue, status, hour) DO UPDATE SET mails = mails + 1;
 END;
 
 CREATE TRIGGER IF NOT EXISTS mailq_tally_delete AFTER DELETE ON email_messages WHEN OLD.status IN ('SENT', 'FAILED') BEGIN

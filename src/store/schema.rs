@@ -1,7 +1,8 @@
 //! The schema's version: created, migrated, or refused.
 //!
 //! `schema.sql` is the whole current schema. A version only adds: tables, columns with a default, words to a CHECK. So
-//! one way leads from every earlier version to it: the rows move into the table as it is now. `user_version`,
+//! one way leads from every earlier version to it: the rows move into the table as it is now, if it was another then, and
+//! the triggers are made anew. `user_version`,
 //! `application_id`, `journal_mode` and `auto_vacuum` of a database we did not create stay alone.
 
 use super::{PATIENCE, Store, error};
@@ -12,7 +13,10 @@ use std::time::{Duration, Instant};
 
 const SCHEMA: &str = include_str!("../../schema.sql");
 
-const CURRENT: usize = 2;
+const CURRENT: usize = 3;
+
+/// The version that brought the table of the mails as it is now.
+const TABLE: usize = 2;
 
 /// What was not written by any mailq up to this one.
 const NO_NUMBER: usize = usize::MAX;
@@ -58,7 +62,11 @@ pub fn migrate(store: &mut Store) -> Result<(), Fault> {
     loosen(store, true)?;
     let moved = store.write(|tx| {
         // Another process may have been faster.
-        if read_version(tx)? == Some(CURRENT) { Ok(false) } else { rebuild(tx).map(|()| true) }
+        match read_version(tx)? {
+            Some(CURRENT) => Ok(false),
+            Some(TABLE..) => replace(tx, "'trigger'", |_| Ok(())).map(|()| true),
+            _ => replace(tx, "'index', 'trigger'", move_rows).map(|()| true),
+        }
     });
     loosen(store, false)?;
     store.upgraded = moved?.then_some([found, CURRENT]);
@@ -74,21 +82,36 @@ fn loosen(store: &Store, on: bool) -> Result<(), Fault> {
         .map_err(|e| error::fault(&store.path, &e))
 }
 
-/// Moves the rows into the table of `SCHEMA`. Indexes and triggers that the application put on it stay, and so does the
-/// highest id ever given.
-fn rebuild(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
-    let of_table = "FROM sqlite_master WHERE tbl_name = 'email_messages' AND sql IS NOT NULL AND type IN ('index', 'trigger')";
-    let objects = texts(tx, &format!("SELECT format('DROP %s \"%w\";', type, name) {of_table}"))?;
+/// Drops what of the kinds `objects` stands on the table, does `work`, which may make a part of it anew, and makes the
+/// rest as `SCHEMA` has it. Indexes and triggers that the application put on the table stay.
+fn replace(
+    tx: &Transaction<'_>,
+    objects: &str,
+    work: impl FnOnce(&Transaction<'_>) -> Result<(), rusqlite::Error>,
+) -> Result<(), rusqlite::Error> {
+    let of_table = format!(
+        "FROM sqlite_master WHERE tbl_name = 'email_messages' AND sql IS NOT NULL AND type IN ({objects})"
+    );
+    let drops = texts(tx, &format!("SELECT format('DROP %s \"%w\";', type, name) {of_table}"))?;
     let foreign = format!(
         "SELECT sql {of_table} AND name NOT GLOB 'email_messages_*' AND name NOT GLOB 'mailq_*'"
     );
     let foreign = texts(tx, &foreign)?;
-    tx.execute_batch(&objects.concat())?;
+    tx.execute_batch(&drops.concat())?;
+    work(tx)?;
+    tx.execute_batch(SCHEMA)?;
+    tx.execute_batch(&format!(
+        "UPDATE mailq_meta SET value = '{CURRENT}' WHERE key = 'schema_version';"
+    ))?;
+    foreign.iter().try_for_each(|sql| tx.execute_batch(sql))
+}
+
+/// Moves the rows into the table of `SCHEMA`, whose triggers count anew what is finished. The highest id ever given stays.
+fn move_rows(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
     let columns = texts(tx, "SELECT name FROM pragma_table_info('email_messages')")?.join(", ");
     tx.execute_batch(
         "ALTER TABLE email_messages RENAME TO mailq_earlier; DELETE FROM mailq_tally;",
     )?;
-    // The triggers of the new table count anew what is finished.
     tx.execute_batch(SCHEMA)?;
     tx.execute_batch(&format!(
         "INSERT INTO email_messages ({columns}) SELECT {columns} FROM mailq_earlier;
@@ -96,10 +119,8 @@ fn rebuild(tx: &Transaction<'_>) -> Result<(), rusqlite::Error> {
            WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'email_messages');
          UPDATE sqlite_sequence SET seq = max(seq, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'mailq_earlier'), 0))
            WHERE name = 'email_messages';
-         DROP TABLE mailq_earlier;
-         UPDATE mailq_meta SET value = '{CURRENT}' WHERE key = 'schema_version';"
-    ))?;
-    foreign.iter().try_for_each(|sql| tx.execute_batch(sql))
+         DROP TABLE mailq_earlier;"
+    ))
 }
 
 fn texts(tx: &Transaction<'_>, sql: &str) -> Result<Vec<String>, rusqlite::Error> {
@@ -228,6 +249,36 @@ mod tests {
         store
             .execute("INSERT INTO email_messages (to_addrs, template) VALUES ('d@x.example', 't')");
         assert_eq!(number("SELECT max(id) FROM email_messages"), 4, "an id was given twice");
+    }
+
+    #[test]
+    fn where_the_table_is_the_same_its_rows_stay_where_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("app.db");
+        let app = Connection::open(&path).unwrap();
+        app.execute_batch(&fs::read_to_string("tests/schemas/v2.sql").unwrap()).unwrap();
+        app.execute_batch(
+            "CREATE TABLE heard (mail INTEGER);
+             CREATE TRIGGER hear AFTER INSERT ON email_messages BEGIN INSERT INTO heard VALUES (NEW.id); END;
+             INSERT INTO email_messages (to_addrs, template) VALUES ('a@x.example', 't'), ('b@x.example', 't');
+             UPDATE email_messages SET status = 'SENT', finished_at = 7200000;",
+        )
+        .unwrap();
+        let root = "SELECT rootpage FROM sqlite_master WHERE name = 'email_messages'";
+        let number = |conn: &Connection, sql: &str| {
+            conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let before = number(&app, root);
+        drop(app);
+        let store = Store::open(&path, Access::Write).unwrap();
+        assert_eq!(number(&store.conn, root), before);
+        store.execute("UPDATE email_messages SET status = 'FAILED', finished_at = 1 WHERE id = 2");
+        store
+            .execute("INSERT INTO email_messages (to_addrs, template) VALUES ('c@x.example', 't')");
+        assert_eq!(number(&store.conn, "SELECT count(*) FROM heard"), 3);
+        let tally = "SELECT group_concat(status || mails) FROM mailq_tally WHERE mails > 0";
+        let tally: String = store.conn.query_row(tally, [], |row| row.get(0)).unwrap();
+        assert_eq!(tally, "FAILED1,SENT1");
     }
 
     #[test]
