@@ -18,6 +18,9 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+/// What a pipe takes in one piece, whoever else writes into it: PIPE_BUF on Linux.
+const PIECE: usize = 4096;
+
 /// How much a line on stderr matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -154,10 +157,25 @@ impl Output {
 
     /// Writes one line of `key=value` to stderr, if it matters enough.
     pub fn record(&self, level: Level, pairs: &[(&str, Value)]) {
-        if level <= self.most {
+        self.records([(level, pairs)].into_iter());
+    }
+
+    /// Writes a line of `key=value` each, those that matter enough, with as few calls of the system as a pipe keeps whole.
+    pub fn records<'a, P: AsRef<[(&'a str, Value)]>>(
+        &self,
+        records: impl Iterator<Item = (Level, P)>,
+    ) {
+        let mut text = String::new();
+        for (level, pairs) in records.filter(|(level, _)| *level <= self.most) {
+            let pairs = pairs.as_ref();
             let line = if self.as_json { record::json(level, pairs) } else { record::text(pairs) };
-            self.tell(level, &line);
+            let line = self.log_line(level, &line);
+            if text.len() + line.len() > PIECE {
+                write_err(&std::mem::take(&mut text));
+            }
+            text.push_str(&line);
         }
+        write_err(&text);
     }
 
     /// Begins to show how far a command is, on a terminal.
@@ -171,11 +189,22 @@ impl Output {
     }
 
     fn tell(&self, level: Level, line: &str) {
-        let prefix = match self.to_journal {
-            true => format!("<{}>", level.priority()),
-            false => String::new(),
-        };
-        let text = format!("{}{prefix}{}\n", progress::clear(), tame_line(line));
+        write_err(&self.log_line(level, line));
+    }
+
+    /// The line as stderr gets it: with the priority that the journal reads.
+    fn log_line(&self, level: Level, line: &str) -> String {
+        let line = tame_line(line);
+        match self.to_journal {
+            true => format!("<{}>{line}\n", level.priority()),
+            false => format!("{line}\n"),
+        }
+    }
+}
+
+fn write_err(text: &str) {
+    if !text.is_empty() {
+        let text = format!("{}{text}", progress::clear());
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

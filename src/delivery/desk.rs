@@ -37,8 +37,16 @@ impl Desk {
 
     /// Lays a job down for whoever is free.
     pub fn put(&self, job: Job) {
-        self.inner().jobs.push_back(job);
-        self.bell.notify_one();
+        let mut inner = self.inner();
+        inner.jobs.push_back(job);
+        self.ring(&inner);
+    }
+
+    /// Wakes a sender if one waits: the bell asks the kernel whether anybody hears it or not.
+    fn ring(&self, inner: &Inner) {
+        if inner.idle > 0 {
+            self.bell.notify_one();
+        }
     }
 
     /// Lays a job back that its sender could not begin.
@@ -49,7 +57,7 @@ impl Desk {
             return Some(job);
         }
         inner.jobs.push_front(job);
-        self.bell.notify_one();
+        self.ring(&inner);
         None
     }
 

@@ -49,6 +49,8 @@ pub struct Done {
     pub claimed: Vec<Claimed>,
     /// The lane of each mail that is settled now.
     pub settled_in: Vec<usize>,
+    /// What is to be told of them, once nobody waits any more.
+    pub entries: Vec<Entry>,
     /// The database is out, and it is worth trying again.
     pub is_waiting: bool,
 }
@@ -205,9 +207,11 @@ impl<'a> Ledger<'a> {
                 for ((settled, recorded), (lane, attempts, clerk, entries)) in
                     turned.recorded.into_iter().zip(rest)
                 {
-                    self.account(&settled, &recorded, attempts, &entries);
-                    done.settled_in.push(lane);
                     clerk.iter().for_each(|clerk| clerk.acknowledge());
+                    done.settled_in.push(lane);
+                    if self.account(&settled, &recorded, attempts) {
+                        done.entries.extend(entries);
+                    }
                 }
                 mem::take(&mut self.marks).iter().for_each(|(clerk, _, _)| clerk.acknowledge());
                 self.claimed += done.claimed.len() as u64;
@@ -266,14 +270,8 @@ impl<'a> Ledger<'a> {
         held.map(|(id, holder)| (*id, Arc::clone(holder))).collect()
     }
 
-    /// Counts an outcome that is on disk, and tells of it.
-    fn account(
-        &mut self,
-        settled: &Settled,
-        recorded: &Recorded,
-        attempts: u32,
-        entries: &[Entry],
-    ) {
+    /// Counts an outcome that is on disk. Returns whether it is the mail's.
+    fn account(&mut self, settled: &Settled, recorded: &Recorded, attempts: u32) -> bool {
         let Settled { lease, change, .. } = settled;
         let id = lease.id();
         self.held.remove(&id);
@@ -284,17 +282,18 @@ impl<'a> Ledger<'a> {
                 .journal
                 .warn(&format!("mail {id}: its lease was lost, but the server has accepted it")),
             Recorded::LeaseLost { state } if change.to() == Move::Sent => {
-                return self.journal.warn(&format!(
+                self.journal.warn(&format!(
                     "mail {id}: accepted by the server after its lease was lost; it is {state} now and may go twice"
                 ));
+                return false;
             }
             Recorded::LeaseLost { state } => {
-                return self.journal.warn(&format!(
+                self.journal.warn(&format!(
                     "mail {id}: its lease was lost, it is {state} now; not recorded: {error}"
                 ));
+                return false;
             }
         }
-        entries.iter().for_each(|entry| self.journal.entry(entry));
         match change.to() {
             Move::Sent => self.summary.sent += 1,
             Move::Again { .. } if change.attempts() > attempts => self.summary.deferred += 1,
@@ -308,6 +307,7 @@ impl<'a> Ledger<'a> {
                 self.summary.suppressed += u64::from(failure == Failure::Suppressed);
             }
         }
+        true
     }
 
     /// Tells every sender that waits for a record that there will be none.

@@ -120,8 +120,8 @@ pub trait Journal: Sync {
     fn stopping(&self, in_hand: usize);
     /// Something that only those who look closely want to know.
     fn note(&self, line: &str);
-    /// What became of one recipient of a mail, now that it is on disk.
-    fn entry(&self, entry: &Entry);
+    /// What became of recipients of mails, one each, now that it is on disk.
+    fn entries(&self, entries: &[Entry]);
 }
 
 /// Sends what is due until nothing is, a limit is met, or `stop` is set.

@@ -64,10 +64,11 @@ impl Journal for Lines {
 
     fn note(&self, _: &str) {}
 
-    fn entry(&self, entry: &Entry) {
-        let Entry { id, to, attempt, status, code, message, .. } = entry;
-        let (status, code) = (status.word(), code.unwrap_or_default());
-        self.warn(&format!("{} {to} {attempt} {status} {code} {message}", id.0));
+    fn entries(&self, entries: &[Entry]) {
+        for Entry { id, to, attempt, status, code, message, .. } in entries {
+            let (status, code) = (status.word(), code.unwrap_or_default());
+            self.warn(&format!("{} {to} {attempt} {status} {code} {message}", id.0));
+        }
     }
 }
 

@@ -45,11 +45,10 @@ fn tell(record: &Record, journal: &dyn Journal, now: i64) {
     let Record { mail, failure, error_message, .. } = record;
     let failure = failure.as_deref().unwrap_or_default();
     let words = error_message.as_deref().unwrap_or_default();
-    for to in waiting(mail) {
-        journal.entry(&Entry {
-            attempt: mail.attempt_count,
-            delay: now.saturating_sub(mail.created_at).max(0),
-            ..end(mail.id, &mail.queue, to, failure, words)
-        });
-    }
+    let entry = |to| Entry {
+        attempt: mail.attempt_count,
+        delay: now.saturating_sub(mail.created_at).max(0),
+        ..end(mail.id, &mail.queue, to, failure, words)
+    };
+    journal.entries(&waiting(mail).into_iter().map(entry).collect::<Vec<_>>());
 }

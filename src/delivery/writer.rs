@@ -176,13 +176,14 @@ impl<'a> Writer<'a, '_> {
         let wants = self.posts.iter().zip(settling);
         let wants: Vec<usize> =
             wants.map(|(post, ended)| if is_resting { 0 } else { post.wanted(ended) }).collect();
-        let Done { claimed, settled_in, is_waiting } = self.ledger.turn(&wants)?;
+        let Done { claimed, settled_in, entries, is_waiting } = self.ledger.turn(&wants)?;
         for lane in settled_in {
             self.posts[lane].outstanding -= 1;
         }
         let is_quiet = claimed.is_empty() && !is_waiting;
         self.posts.iter_mut().for_each(|post| post.extra /= 2);
         claimed.into_iter().for_each(|one| self.lay_out(one));
+        self.ledger.journal.entries(&entries);
         Ok(is_quiet)
     }
 

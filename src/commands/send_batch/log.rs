@@ -8,7 +8,7 @@ use crate::domain::message::MailId;
 use crate::host;
 use crate::output::{Level, Output, Progress};
 use crate::store::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Mutex;
 
 /// What a run tells: lines, and on a terminal how far it is.
@@ -57,33 +57,39 @@ impl Journal for Log {
         self.output.say(Level::Detail, line);
     }
 
-    fn entry(&self, entry: &Entry) {
-        let level = match entry.status {
-            Verdict::Sent | Verdict::Suppressed => Level::Notice,
-            Verdict::Deferred | Verdict::Unknown => Level::Warning,
-            Verdict::Failed => Level::Error,
-        };
-        let seconds = |ms: i64| (ms as f64 / 10.0).round() / 100.0;
-        let delays = entry.delays.map(|ms| seconds(ms).to_string()).join("/");
-        self.output.record(
-            level,
-            &[
-                ("id", json!(entry.id.0)),
-                ("queue", json!(entry.queue)),
-                ("to", json!(entry.to)),
-                ("relay", json!(entry.relay)),
-                ("attempt", json!(entry.attempt)),
-                ("status", json!(entry.status.word())),
-                ("code", json!(entry.code)),
-                ("delay", json!(seconds(entry.delay))),
-                ("delays", json!(delays)),
-                ("message", json!(entry.message)),
-            ],
-        );
-        if let Ok(mut progress) = self.progress.lock()
-            && progress.1.replace(entry.id) != Some(entry.id)
-        {
-            progress.0.add(1);
+    fn entries(&self, entries: &[Entry]) {
+        self.output.records(entries.iter().map(|entry| (level(entry), pairs(entry))));
+        if let Ok(mut progress) = self.progress.lock() {
+            for entry in entries {
+                if progress.1.replace(entry.id) != Some(entry.id) {
+                    progress.0.add(1);
+                }
+            }
         }
     }
+}
+
+fn level(entry: &Entry) -> Level {
+    match entry.status {
+        Verdict::Sent | Verdict::Suppressed => Level::Notice,
+        Verdict::Deferred | Verdict::Unknown => Level::Warning,
+        Verdict::Failed => Level::Error,
+    }
+}
+
+fn pairs(entry: &Entry) -> [(&'static str, Value); 10] {
+    let seconds = |ms: i64| (ms as f64 / 10.0).round() / 100.0;
+    let delays = entry.delays.map(|ms| seconds(ms).to_string()).join("/");
+    [
+        ("id", json!(entry.id.0)),
+        ("queue", json!(entry.queue)),
+        ("to", json!(entry.to)),
+        ("relay", json!(entry.relay)),
+        ("attempt", json!(entry.attempt)),
+        ("status", json!(entry.status.word())),
+        ("code", json!(entry.code)),
+        ("delay", json!(seconds(entry.delay))),
+        ("delays", json!(delays)),
+        ("message", json!(entry.message)),
+    ]
 }
