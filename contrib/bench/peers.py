@@ -1,6 +1,8 @@
-"""The mailers that mailq is measured against where asked for: a Postfix of our own below a directory, and nullmailer's
-inject. Both come from Debian's packages; run.sh sees to them. Root is needed, as Postfix changes to users of its own."""
+"""The mailer that mailq is measured against where asked for: a Postfix of our own below a directory. It must be installed,
+and root is needed, as it changes to users of its own."""
 import os, shutil, socket, subprocess, tempfile, time
+
+from measures import SOURCE, Sink, free_port, once
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -48,12 +50,6 @@ anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Postfix:
@@ -133,13 +129,16 @@ class Postfix:
         shutil.rmtree(self.dir)
 
 
-def relay(source, sink, mails):
+def postfix(mails):
     """Mails a second from Postfix's queue, and its processor time a mail in seconds."""
-    peer = Postfix(sink)
-    try:
-        peer.fill(source, mails)
-        before = peer.cpu()
-        seconds = peer.release()
-        return mails / seconds, (peer.cpu() - before) / mails
-    finally:
-        peer.gone()
+    with Sink() as sink:
+        peer = Postfix(sink.port)
+        try:
+            peer.fill(SOURCE, mails)
+            before = peer.cpu()
+            seconds = peer.release()
+            spent = peer.cpu() - before
+        finally:
+            peer.gone()
+    once(sink, mails)
+    return mails / seconds, spent / mails
