@@ -64,7 +64,7 @@ def sends(table, part, due):
 
 def peer_sends(table, part):
     import peers
-    if part("peers"):
+    if part("peers", "postfix"):
         cpu = []
         def postfix():
             ours = Sent(20_000, 20)
@@ -73,11 +73,17 @@ def peer_sends(table, part):
             return ours.rate, rate
         table.add("send 20,000 on 20 connections / Postfix from its queue", postfix, 10)
         table.pairs("processor time a mail / Postfix", cpu, 1 / 12, "less", "s")
+    for name, title, rate, mails in peers.OTHERS:
+        if part("peers", name):
+            table.add(f"send 20,000 on 20 connections / {title}", lambda: (send(20_000, 20), rate(mails)))
 
 
-def enqueues(table, part):
+def enqueues(table, part, with_peers):
     if part("enqueue"):
         table.add("enqueue, one process one mail / sqlite3 shell", single, 1.0, "less", "s")
+        if with_peers:
+            import peers
+            table.add("enqueue, one process one mail / nullmailer-inject", peers.inject, 0.75, "less", "s")
         crowds = [(crowd(enqueue_args), crowd(shell_args)) for _ in range(table.runs)]
         table.pairs("enqueue, 16 at once: rate / sqlite3 shell", [(ours[0], theirs[0]) for ours, theirs in crowds], 1.2)
         table.pairs("enqueue, 16 at once: p99 / sqlite3 shell", [(ours[1], theirs[1]) for ours, theirs in crowds], 0.5, "less", "s")
@@ -109,11 +115,13 @@ def large_tables(table, part, rows, due):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    # run.sh looks for --peers as it is written.
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default="")
     parser.add_argument("--large", action="store_true", help="five million rows for claim and stats, one million for the others")
-    parser.add_argument("--peers", action="store_true", help="beside Postfix too; needs root and the postfix package installed")
+    parser.add_argument("--peers", action="store_true", help="beside Postfix (needs root and the package installed), huey, "
+                        "django-post_office, nullmailer and msmtp too")
     parser.add_argument("--json")
     args = parser.parse_args()
     wanted = [name for name in args.only.split(",") if name]
@@ -126,7 +134,7 @@ def main():
     sends(table, part, due)
     if args.peers:
         peer_sends(table, part)
-    enqueues(table, part)
+    enqueues(table, part, args.peers)
     large_tables(table, part, rows, due)
     if args.json:
         with open(args.json, "w") as f:
