@@ -34,7 +34,7 @@ class Table:
         held = None if bar is None else ratio >= bar if better == "more" else ratio <= bar
         self.rows.append(dict(name=name, ours=ours, theirs=theirs, ratio=ratio, range=span, bar=bar, better=better, held=held, unit=unit))
         other = "" if theirs is None else f"{theirs:12.4g}"
-        verdict = "" if bar is None else f"{'≥' if better == 'more' else '≤'} {bar:<8.3g} {'holds' if held else 'MISSED'}"
+        verdict = "" if bar is None else f"{'≥' if better == 'more' else '≤'} {bar:<9g} {'holds' if held else 'MISSED'}"
         print(f"{name:<62} {ours:12.4g} {other:>12} {ratio:9.3f} [{span[0]:.3f}, {span[1]:.3f}]  {verdict}".rstrip(), flush=True)
 
 
