@@ -2,18 +2,22 @@
 //!
 //! `peer serve PORT [--delay MS] [--no-pipelining]` is a sink: it takes every mail, counts each Message-ID, and answers
 //! all that came in one read after one delay, as a network with that round trip would. When its standard input ends it
-//! prints what it saw as JSON and ends.
+//! prints what it saw as JSON, the seconds between the first mail and the last too, and ends.
 //!
 //! `peer talk PORT CONNECTIONS MAILS [--sync FILE]` is a plain sequential dialogue: MAIL, RCPT, DATA, and the message with
 //! its dot, each answered before the next. With `--sync` each connection writes a page for each mail and waits until the
 //! disk has it, as whoever keeps a record must. It prints mails a second.
+//!
+//! `peer spawn LOOPS EACH [--stdin FILE] COMMAND ARG...` starts the command EACH times, one after the other, in each of
+//! LOOPS threads, and prints the seconds of each run and of all as JSON. A script's own millisecond a process would be in
+//! both sides of a ratio and pull it towards 1. It fails with the first run that fails.
 
 use std::collections::HashMap;
 use std::env;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process;
+use std::process::{self, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,12 +35,19 @@ fn main() {
             let record = args.iter().position(|arg| arg == "--sync").and_then(|at| args.get(at + 1));
             talk(number(1) as u16, number(2), number(3), record.map(String::as_str));
         }
+        Some("spawn") => {
+            let (stdin, from) = if args.get(3).is_some_and(|arg| arg == "--stdin") { (args.get(4), 5) } else { (None, 3) };
+            let command = args.get(from..).filter(|command| !command.is_empty()).unwrap_or_else(|| usage());
+            spawn(number(1), number(2), stdin.map(String::as_str), command);
+        }
         _ => usage(),
     }
 }
 
 fn usage() -> ! {
-    eprintln!("usage: peer serve PORT [--delay MS] [--no-pipelining] | peer talk PORT CONNECTIONS MAILS [--sync FILE]");
+    eprintln!("usage: peer serve PORT [--delay MS] [--no-pipelining]");
+    eprintln!("       peer talk PORT CONNECTIONS MAILS [--sync FILE]");
+    eprintln!("       peer spawn LOOPS EACH [--stdin FILE] COMMAND ARG...");
     process::exit(64)
 }
 
@@ -45,6 +56,20 @@ struct Seen {
     connections: u64,
     /// Message-ID and recipient, and how often they came.
     mails: HashMap<Vec<u8>, u64>,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Seen {
+    fn count(&mut self, mail: Vec<u8>) {
+        *self.mails.entry(mail).or_insert(0) += 1;
+        self.last = Some(Instant::now());
+        self.first = self.first.or(self.last);
+    }
+
+    fn seconds(&self) -> f64 {
+        self.first.zip(self.last).map_or(0.0, |(first, last)| (last - first).as_secs_f64())
+    }
 }
 
 fn serve(port: u16, delay: Duration, pipelining: bool) {
@@ -64,7 +89,8 @@ fn serve(port: u16, delay: Duration, pipelining: bool) {
     let _ = io::stdin().read_to_end(&mut Vec::new());
     let seen = seen.lock().expect("no session panics");
     let copies: u64 = seen.mails.values().map(|count| count - 1).sum();
-    println!("{{\"mails\": {}, \"copies\": {copies}, \"connections\": {}}}", seen.mails.len(), seen.connections);
+    let (mails, connections, seconds) = (seen.mails.len(), seen.connections, seen.seconds());
+    println!("{{\"mails\": {mails}, \"copies\": {copies}, \"connections\": {connections}, \"seconds\": {seconds}}}");
 }
 
 fn session(mut stream: TcpStream, delay: Duration, pipelining: bool, seen: &Mutex<Seen>) -> io::Result<()> {
@@ -86,7 +112,7 @@ fn session(mut stream: TcpStream, delay: Duration, pipelining: bool, seen: &Mute
                 let Some(end) = find(rest, b"\r\n.\r\n") else { break };
                 let mut key = message_id(&rest[..end]).to_vec();
                 key.extend_from_slice(&recipient);
-                *seen.lock().expect("no session panics").mails.entry(key).or_insert(0) += 1;
+                seen.lock().expect("no session panics").count(key);
                 at += end + 5;
                 in_data = false;
                 replies.extend_from_slice(b"250 2.0.0 ok\r\n");
@@ -190,4 +216,26 @@ fn converse(port: u16, nth: usize, mails: usize, mut record: Option<File>) -> io
     }
     stream.write_all(b"QUIT\r\n")?;
     hear()
+}
+
+fn spawn(loops: usize, each: usize, stdin: Option<&str>, command: &[String]) {
+    let begun = Instant::now();
+    let seconds: Vec<f64> = thread::scope(|scope| {
+        let one = || (0..each).map(|_| run(stdin, command)).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..loops).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a loop panicked")).collect()
+    });
+    println!("{{\"wall\": {}, \"seconds\": {seconds:?}}}", begun.elapsed().as_secs_f64());
+}
+
+fn run(stdin: Option<&str>, command: &[String]) -> f64 {
+    let input = stdin.map_or_else(Stdio::null, |path| File::open(path).expect("cannot read the input").into());
+    let begun = Instant::now();
+    let status = Command::new(&command[0]).args(&command[1..]).stdin(input).stdout(Stdio::null()).status();
+    let seconds = begun.elapsed().as_secs_f64();
+    if !status.as_ref().is_ok_and(process::ExitStatus::success) {
+        eprintln!("{}: {status:?}", command[0]);
+        process::exit(1);
+    }
+    seconds
 }

@@ -1,12 +1,16 @@
 #!/bin/sh
-# The benchmarks, from a clean checkout: builds mailq and the other side, sees to smtp-source, and runs bench.py with the
-# arguments given. smtp-source comes from the postfix package; where it is missing, the package is unpacked, not installed.
+# The benchmarks, from a clean checkout: builds mailq and the other side, sees to smtp-source and to the peers where
+# --peers is given, and runs bench.py with the arguments given. What is missing is unpacked below a directory that is
+# removed at the end, not installed: smtp-source comes from the postfix package.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 export PATH="$HOME/.cargo/bin:$PATH:/usr/sbin"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/mailq-bench.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+# Postfix looks for its queue there as a user of its own.
+chmod 711 "$scratch"
 
 cargo build --release --locked --quiet --manifest-path "$root/Cargo.toml"
 rustc -O --edition 2024 -o "$scratch/peer" "$here/peer.rs"
@@ -19,4 +23,17 @@ if ! command -v smtp-source >/dev/null; then
     LD_LIBRARY_PATH=$scratch/postfix/usr/lib/postfix${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export BENCH_SMTP_SOURCE LD_LIBRARY_PATH
 fi
-BENCH_PEER=$scratch/peer python3 "$here/bench.py" "$@"
+case " $* " in *" --peers "*)
+    # With the libraries they need that are missing here.
+    mkdir -p "$scratch/archives/partial"
+    apt-get install -qq --yes --no-install-recommends --reinstall --download-only -o APT::Sandbox::User=root \
+        -o Dir::Cache::archives="$scratch/archives" msmtp nullmailer
+    for package in "$scratch"/archives/*.deb; do
+        dpkg -x "$package" "$scratch/packages"
+    done
+    python3 -m venv "$scratch/venv"
+    "$scratch/venv/bin/pip" install --quiet --disable-pip-version-check 'django==5.*' 'django-post-office==3.*' 'huey==3.*'
+    export BENCH_PACKAGES="$scratch/packages" BENCH_VENV="$scratch/venv"
+    ;;
+esac
+BENCH_PEER=$scratch/peer TMPDIR=$scratch python3 -B "$here/bench.py" "$@"
