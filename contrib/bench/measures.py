@@ -2,9 +2,7 @@
 Each gives ours and theirs, or what is said; the sends check that each mail arrived exactly once."""
 import json, os, shutil, socket, sqlite3, statistics, subprocess, tempfile, time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-MAILQ = os.path.join(ROOT, "target", "release", "mailq")
+MAILQ = os.environ["BENCH_MAILQ"]
 PEER = os.environ["BENCH_PEER"]
 SOURCE = os.environ.get("BENCH_SMTP_SOURCE", "smtp-source")
 ENV = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
