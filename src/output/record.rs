@@ -5,17 +5,17 @@ use serde_json::{Map, Value, json};
 
 /// `key=value key="two words"`; what there is no value of is `-`.
 pub(super) fn text(pairs: &[(&str, Value)]) -> String {
-    let pairs: Vec<String> =
-        pairs.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect();
-    pairs.join(" ")
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) if is_bare(text) => text.clone(),
-        value => to_json(value),
+    let mut line = String::new();
+    for (key, value) in pairs {
+        let gap = if line.is_empty() { "" } else { " " };
+        line.extend([gap, key, "="]);
+        match value {
+            Value::Null => line.push('-'),
+            Value::String(text) if is_bare(text) => line.push_str(text),
+            value => line.push_str(&to_json(value)),
+        }
     }
+    line
 }
 
 /// Whether a text needs no quotes to be told from what stands beside it.
