@@ -27,6 +27,12 @@ pub fn mail(row: &Row<'_>) -> Result<(MailId, Reading<Mail>), rusqlite::Error> {
     Ok((id, read_mail(row, id)))
 }
 
+/// Ids as the list that `json_each` takes apart.
+pub fn list(ids: impl Iterator<Item = MailId>) -> String {
+    let ids: Vec<String> = ids.map(|id| id.0.to_string()).collect();
+    format!("[{}]", ids.join(","))
+}
+
 fn read_mail(row: &Row<'_>, id: MailId) -> Reading<Mail> {
     Ok(Mail {
         id,

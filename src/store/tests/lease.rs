@@ -16,6 +16,19 @@ fn a_lease_that_is_not_over_is_left_alone() {
 }
 
 #[test]
+fn what_a_trigger_keeps_back_is_not_claimed() {
+    let mut bench = bench();
+    let ids = bench.enqueue(3);
+    bench.sql(
+        "CREATE TRIGGER keep BEFORE UPDATE OF status ON email_messages WHEN NEW.id = 2 BEGIN SELECT RAISE(IGNORE); END",
+    );
+    let claimed: Vec<MailId> =
+        bench.claim("w", NOW).iter().map(|claimed| claimed.lease.id()).collect();
+    assert_eq!(claimed, [ids[0], ids[2]]);
+    assert_eq!(bench.status(ids[1]), "PENDING");
+}
+
+#[test]
 fn a_dead_senders_mail_comes_back_and_the_third_death_ends_it() {
     let mut bench = bench();
     let id = bench.enqueue(1)[0];
