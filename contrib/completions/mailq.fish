@@ -109,7 +109,7 @@ complete -c mailq -n "__fish_mailq_using_subcommand prune" -l older-than -d 'How
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l status -d 'Only mails in this state [default: both]' -r -f -a "SENT\t''
 FAILED\t''"
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l batch-size -d 'How many mails a transaction deletes' -r
-complete -c mailq -n "__fish_mailq_using_subcommand prune" -l pause -d 'How long to leave others alone after each transaction' -r
+complete -c mailq -n "__fish_mailq_using_subcommand prune" -l pause -d 'How long to leave others alone after each transaction, at least; as long as it took, if that is longer' -r
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l archive -d 'Append the mails to this JSON Lines file, on disk before they are deleted' -r -F
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -l json -d 'Print results as JSON'
 complete -c mailq -n "__fish_mailq_using_subcommand prune" -s v -l verbose -d 'Say more on stderr'

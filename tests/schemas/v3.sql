@@ -173,10 +173,6 @@ CREATE TABLE IF NOT EXISTS mailq_attempts (
   PRIMARY KEY (mail, attempt)
 ) WITHOUT ROWID;
 
-CREATE TRIGGER IF NOT EXISTS mailq_attempts_delete AFTER DELETE ON email_messages BEGIN
-  DELETE FROM mailq_attempts WHERE mail = OLD.id;
-END;
-
 -- The queues that an admin holds: nothing of them is claimed.
 CREATE TABLE IF NOT EXISTS mailq_held (queue TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT) WITHOUT ROWID;
 
@@ -241,7 +237,10 @@ WHEN OLD.status IN ('SENT', 'FAILED') OR NEW.status IN ('SENT', 'FAILED') BEGIN
     ON CONFLICT (queue, status, hour) DO UPDATE SET mails = mails + 1;
 END;
 
-CREATE TRIGGER IF NOT EXISTS mailq_tally_delete AFTER DELETE ON email_messages WHEN OLD.status IN ('SENT', 'FAILED') BEGIN
+-- With a mail goes its history.
+CREATE TRIGGER IF NOT EXISTS mailq_delete AFTER DELETE ON email_messages BEGIN
+  DELETE FROM mailq_attempts WHERE mail = OLD.id;
   UPDATE mailq_tally SET mails = mails - 1
-    WHERE queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
+    WHERE OLD.status IN ('SENT', 'FAILED')
+      AND queue = OLD.queue AND status = OLD.status AND hour = coalesce(OLD.finished_at, 0) / 3600000;
 END;
