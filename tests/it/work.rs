@@ -71,14 +71,17 @@ fn a_mail_opens_no_file_makes_no_connection_and_costs_one_round_trip() {
 }
 
 #[test]
-fn many_connections_share_their_commits() {
+fn many_connections_share_their_commits_and_a_turn_of_them_one_write_to_the_log() {
     const MAILS: usize = 300;
     // While one commit is on its way the others' answers come in: the delay makes sure of it.
     let (sandbox, sink) = queued(20, &["PIPELINING"], MAILS);
-    let calls = ["trace=fdatasync", "inject=fdatasync:delay_exit=20000"];
+    let calls = ["trace=fdatasync,write", "inject=fdatasync:delay_exit=20000"];
     let Some((seen, trace)) = sandbox.traced(&calls, &["send-batch"]) else { return };
     seen.assert_code(0);
     assert_eq!(sink.accepted().len(), MAILS, "{seen}");
-    let synced = trace.len();
+    let synced = count(&trace, |line| line.contains("fdatasync("));
     assert!(synced * 4 <= MAILS, "{synced} synchronisations for {MAILS} mails");
+    assert_eq!(seen.err.matches("status=sent").count(), MAILS);
+    let told = count(&trace, |line| line.contains("write(2<"));
+    assert!((1..=MAILS / 4).contains(&told), "{told} writes to the log of {MAILS} mails");
 }
