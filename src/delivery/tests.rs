@@ -72,15 +72,15 @@ impl Journal for Lines {
     }
 }
 
-struct House {
+pub(super) struct House {
     dir: tempfile::TempDir,
-    store: Store,
+    pub(super) store: Store,
     seen: Arc<Seen>,
     stop: Arc<AtomicBool>,
     lines: Lines,
 }
 
-fn house(mails: usize) -> House {
+pub(super) fn house(mails: usize) -> House {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(&dir.path().join("q.db"), Access::Create).unwrap();
     let draft = Draft {
@@ -95,7 +95,7 @@ fn house(mails: usize) -> House {
 }
 
 impl House {
-    fn plan(
+    pub(super) fn plan(
         &self,
         concurrency: usize,
         script: impl Fn(usize) -> Outcome + Send + Sync + 'static,
