@@ -29,10 +29,10 @@ pub struct PruneArgs {
     #[arg(long, value_name = "STATUS", ignore_case = true)]
     status: Vec<Finished>,
     /// How many mails a transaction deletes.
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     batch_size: u32,
     /// How long to leave others alone after each transaction, at least; as long as it took, if that is longer.
-    #[arg(long, value_name = "DURATION", default_value = "2ms", value_parser = value::duration(), allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "2500us", value_parser = value::duration(), allow_hyphen_values = true)]
     pause: Duration,
     /// Append the mails to this JSON Lines file, on disk before they are deleted.
     #[arg(long, value_name = "FILE")]

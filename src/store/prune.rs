@@ -121,7 +121,8 @@ impl Store {
                 if gone < pruning.batch_size.max(1) {
                     break;
                 }
-                // Who waits as SQLite does looks 1, 3 and 8 ms later: with half of the time it is soon lucky.
+                // Who waits as SQLite does looks again after 1, 3 and 8 ms. A pause longer than the 2 ms between the first
+                // two looks is found by one of them.
                 thread::sleep(pruning.pause.max(begun.elapsed()));
             }
         }
