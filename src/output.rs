@@ -15,6 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::iter;
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
@@ -157,7 +159,7 @@ impl Output {
 
     /// Writes one line of `key=value` to stderr, if it matters enough.
     pub fn record(&self, level: Level, pairs: &[(&str, Value)]) {
-        self.records([(level, pairs)].into_iter());
+        self.records(iter::once((level, pairs)));
     }
 
     /// Writes a line of `key=value` each, those that matter enough, with as few calls of the system as a pipe keeps whole.
@@ -171,7 +173,7 @@ impl Output {
             let line = if self.as_json { record::json(level, pairs) } else { record::text(pairs) };
             let line = self.log_line(level, &line);
             if text.len() + line.len() > PIECE {
-                write_err(&std::mem::take(&mut text));
+                write_err(&mem::take(&mut text));
             }
             text.push_str(&line);
         }

@@ -14,7 +14,8 @@ use std::collections::{HashMap, VecDeque};
 const GUESS_US: i64 = 100_000;
 
 /// For each mail in hand, how many may wait aside, and how many until it is known how long handing over lasts.
-const ASIDE: [usize; 2] = [2, 8];
+const ASIDE: usize = 2;
+const ASIDE_AT_FIRST: usize = 8;
 
 /// One domain of one queue.
 struct Crowd {
@@ -63,8 +64,8 @@ impl Domains {
             self.of_mails.insert(job.lease.id(), key);
             return Place::Desk(job);
         }
-        let room = limit.saturating_mul(ASIDE[usize::from(crowd.usual_us.is_none())]);
-        if crowd.aside.len() < room {
+        let each = if crowd.usual_us.is_some() { ASIDE } else { ASIDE_AT_FIRST };
+        if crowd.aside.len() < limit.saturating_mul(each) {
             crowd.aside.push_back(job);
             return Place::Aside;
         }
@@ -83,12 +84,14 @@ impl Domains {
         if let Some(ms) = ms {
             // What takes less than a millisecond still takes the writer's turn.
             let seen = ms.clamp(1, 600_000) * 1_000;
-            if crowd.usual_us.is_none() {
-                // Those that went back for a guess hold nobody up.
-                crowd.next_us = 0;
-            }
-            let usual = crowd.usual_us.unwrap_or(seen);
-            crowd.usual_us = Some(usual / 10 * 7 + seen / 10 * 3);
+            crowd.usual_us = Some(match crowd.usual_us {
+                Some(usual) => usual / 10 * 7 + seen / 10 * 3,
+                None => {
+                    // Those that went back for a guess hold nobody up.
+                    crowd.next_us = 0;
+                    seen
+                }
+            });
         }
         match crowd.aside.pop_front() {
             Some(job) => {

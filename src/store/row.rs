@@ -29,8 +29,7 @@ pub fn mail(row: &Row<'_>) -> Result<(MailId, Reading<Mail>), rusqlite::Error> {
 
 /// Ids as the list that `json_each` takes apart.
 pub fn list(ids: impl Iterator<Item = MailId>) -> String {
-    let ids: Vec<String> = ids.map(|id| id.0.to_string()).collect();
-    format!("[{}]", ids.join(","))
+    serde_json::to_string(&ids.map(|id| id.0).collect::<Vec<_>>()).expect("numbers")
 }
 
 fn read_mail(row: &Row<'_>, id: MailId) -> Reading<Mail> {

@@ -64,7 +64,7 @@ pub fn migrate(store: &mut Store) -> Result<(), Fault> {
         // Another process may have been faster.
         match read_version(tx)? {
             Some(CURRENT) => Ok(false),
-            Some(TABLE..) => replace(tx, "'trigger'", |_| Ok(())).map(|()| true),
+            Some(TABLE..) => replace(tx, "'trigger'", |tx| tx.execute_batch(SCHEMA)).map(|()| true),
             _ => replace(tx, "'index', 'trigger'", move_rows).map(|()| true),
         }
     });
@@ -82,8 +82,8 @@ fn loosen(store: &Store, on: bool) -> Result<(), Fault> {
         .map_err(|e| error::fault(&store.path, &e))
 }
 
-/// Drops what of the kinds `objects` stands on the table, does `work`, which may make a part of it anew, and makes the
-/// rest as `SCHEMA` has it. Indexes and triggers that the application put on the table stay.
+/// Drops what of the kinds `objects` stands on the table, and lets `work` make all of it as `SCHEMA` has it. Indexes and
+/// triggers that the application put on the table stay.
 fn replace(
     tx: &Transaction<'_>,
     objects: &str,
@@ -99,7 +99,6 @@ fn replace(
     let foreign = texts(tx, &foreign)?;
     tx.execute_batch(&drops.concat())?;
     work(tx)?;
-    tx.execute_batch(SCHEMA)?;
     tx.execute_batch(&format!(
         "UPDATE mailq_meta SET value = '{CURRENT}' WHERE key = 'schema_version';"
     ))?;
